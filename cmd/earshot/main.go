@@ -1,0 +1,73 @@
+// Command earshot is the whole product in one binary: the service, the schema and what an operator needs.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"earshot/internal/fault"
+)
+
+type commands struct {
+	Serve   serveCmd   `cmd:"" help:"Answer HTTP requests until told to stop."`
+	Migrate migrateCmd `cmd:"" help:"Bring the database schema up to date, or say where it stands."`
+	Init    initCmd    `cmd:"" help:"Set up an organization to start with: a user, a carrier with questions, a token."`
+	Token   tokenCmd   `cmd:"" help:"Create, list and revoke access tokens."`
+	Version versionCmd `cmd:"" help:"Print the version of this binary and of the schema it needs."`
+}
+
+// streams is where a command writes: results to out, everything else to err.
+type streams struct{ out, err io.Writer }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], streams{os.Stdout, os.Stderr})
+	stop()
+	os.Exit(code)
+}
+
+// run executes one command line and returns the exit code: 0 done, 1 failed, 2 not understood.
+func run(ctx context.Context, args []string, std streams) int {
+	code := -1
+	parser, err := kong.New(&commands{},
+		kong.Name("earshot"),
+		kong.Description("Self-hosted customer feedback: one binary on PostgreSQL. Every flag that names a variable can be set by it instead."),
+		kong.Writers(std.out, std.err),
+		kong.Exit(func(c int) { code = c }),
+		kong.UsageOnError(),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(std),
+	)
+	if err != nil {
+		panic(err)
+	}
+	command, err := parser.Parse(args)
+	if code >= 0 { // help was asked for and given
+		return code
+	}
+	if err != nil {
+		fmt.Fprintf(std.err, "earshot: %v\nSee earshot --help.\n", err)
+		return 2
+	}
+	if err := command.Run(); err != nil {
+		complain(std.err, err)
+		return 1
+	}
+	return 0
+}
+
+// complain prints an error for a person: what a fault says, without its code.
+func complain(w io.Writer, err error) {
+	if f, ok := errors.AsType[*fault.Fault](err); ok {
+		fmt.Fprintln(w, "earshot:", f.Message)
+		return
+	}
+	fmt.Fprintln(w, "earshot:", err)
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"earshot/internal/account"
+	"earshot/internal/carrier"
+	"earshot/internal/fault"
+	"earshot/internal/feedback"
+	"earshot/internal/httpapi"
+	"earshot/internal/pg"
+)
+
+type serveCmd struct {
+	database
+	Listen           string `env:"EARSHOT_LISTEN" default:"127.0.0.1:8080" help:"Address to answer at (default ${default})."`
+	BaseURL          string `name:"base-url" env:"EARSHOT_BASE_URL" placeholder:"URL" help:"Address clients reach the service at; it begins every address in an answer (default http:// and the address listened at)."`
+	LogFormat        string `env:"EARSHOT_LOG_FORMAT" default:"json" help:"json or text (default ${default})."`
+	LogLevel         string `env:"EARSHOT_LOG_LEVEL" default:"info" help:"debug, info, warn or error (default ${default})."`
+	BodyLimit        string `env:"EARSHOT_BODY_LIMIT" default:"1048576" placeholder:"BYTES" help:"Largest body accepted, in bytes (default ${default})."`
+	RequestTimeout   string `env:"EARSHOT_REQUEST_TIMEOUT" default:"30s" help:"How long a request may take (default ${default})."`
+	StatementTimeout string `env:"EARSHOT_STATEMENT_TIMEOUT" default:"10s" help:"How long one database statement may take (default ${default})."`
+	ShutdownTimeout  string `env:"EARSHOT_SHUTDOWN_TIMEOUT" default:"30s" help:"How long requests under way may take to finish when stopping (default ${default})."`
+	DatabaseConns    string `env:"EARSHOT_DATABASE_CONNS" default:"16" placeholder:"N" help:"Most connections to the database (default ${default})."`
+}
+
+// settings are the flags, read and checked.
+type settings struct {
+	database                         pg.Settings
+	listen, baseURL, logFormat       string
+	logLevel                         slog.Level
+	bodyLimit                        int64
+	requestTimeout, shutdownDeadline time.Duration
+}
+
+// check reads every flag and names every mistake.
+func (c *serveCmd) check() (settings, error) {
+	var m mistakes
+	var s settings
+	s.database = pg.Settings{
+		URL:              c.url(&m),
+		MaxConns:         int32(m.whole("database-conns", c.DatabaseConns, 2, 10_000)),
+		StatementTimeout: m.duration("statement-timeout", c.StatementTimeout),
+	}
+	s.listen = c.Listen
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		m.add("listen", "must be host:port, such as 127.0.0.1:8080, not %q", c.Listen)
+	}
+	if s.baseURL = c.BaseURL; s.baseURL != "" {
+		s.baseURL = m.baseURL(c.BaseURL)
+	}
+	s.logFormat = m.oneOf("log-format", c.LogFormat, "json", "text")
+	if err := s.logLevel.UnmarshalText([]byte(c.LogLevel)); err != nil {
+		m.add("log-level", "must be debug, info, warn or error, not %q", c.LogLevel)
+	}
+	s.bodyLimit = m.whole("body-limit", c.BodyLimit, 1024, 1<<30)
+	s.requestTimeout = m.duration("request-timeout", c.RequestTimeout)
+	s.shutdownDeadline = m.duration("shutdown-timeout", c.ShutdownTimeout)
+	return s, m.err()
+}
+
+// Run serves until ctx ends, then lets the requests under way finish.
+func (c *serveCmd) Run(ctx context.Context, std streams) error {
+	s, err := c.check()
+	if err != nil {
+		return err
+	}
+	log := newLogger(s, std)
+	db, err := pg.Open(ctx, s.database)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := pg.Check(ctx, db); err != nil {
+		return fmt.Errorf("this database cannot be served:\n%w", err)
+	}
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", s.listen)
+	if err != nil {
+		return err
+	}
+	if s.baseURL == "" {
+		s.baseURL = "http://" + listener.Addr().String()
+	}
+	accounts, carriers := account.NewStore(db), carrier.NewStore(db)
+	var draining atomic.Bool
+	handler := (&httpapi.Server{
+		Accounts:  accounts,
+		Carriers:  carriers,
+		Feedback:  feedback.NewStore(db, carriers),
+		Log:       log,
+		BaseURL:   s.baseURL,
+		BodyLimit: s.bodyLimit,
+		Timeout:   s.requestTimeout,
+		Ready:     func(ctx context.Context) error { return ready(ctx, db, &draining) },
+	}).Handler()
+
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var loops sync.WaitGroup
+	loops.Go(func() { listen(background, db, log, accounts, carriers) })
+	defer loops.Wait()
+	defer stop()
+
+	log.InfoContext(ctx, "listening", "address", listener.Addr().String(), "base_url", s.baseURL)
+	return serve(ctx, listener, handler, log, s, &draining)
+}
+
+// listen makes edits done by other processes felt at once.
+func listen(ctx context.Context, db *pgxpool.Pool, log *slog.Logger, accounts *account.Store, carriers *carrier.Store) {
+	lost := func() {
+		accounts.ForgetTokens()
+		carriers.Forget()
+	}
+	pg.Listen(ctx, db, log, lost, map[string]func(string){
+		account.TokenChannel: accounts.ForgetToken,
+		carrier.Channel:      func(string) { carriers.Forget() },
+	})
+}
+
+func ready(ctx context.Context, db *pgxpool.Pool, draining *atomic.Bool) error {
+	if draining.Load() {
+		return fault.New(fault.Unavailable, "The service is stopping.")
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	return db.Ping(ctx)
+}
+
+func serve(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger, s settings, draining *atomic.Bool) error {
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       s.requestTimeout,
+		WriteTimeout:      s.requestTimeout + 10*time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	draining.Store(true)
+	log.Info("stopping", "deadline", s.shutdownDeadline.String())
+	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.shutdownDeadline)
+	defer cancel()
+	if err := server.Shutdown(deadline); err != nil {
+		return errors.Join(errors.New("some requests did not finish in time"), server.Close())
+	}
+	log.Info("stopped")
+	return nil
+}
+
+func newLogger(s settings, std streams) *slog.Logger {
+	options := &slog.HandlerOptions{Level: s.logLevel}
+	if s.logFormat == "text" {
+		return slog.New(slog.NewTextHandler(std.err, options))
+	}
+	return slog.New(slog.NewJSONHandler(std.err, options))
+}

@@ -1,0 +1,166 @@
+package feedback
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"earshot/internal/account"
+	"earshot/internal/carrier"
+	"earshot/internal/fault"
+	"earshot/internal/pg"
+)
+
+// New is a feedback to be. Attributes carry each name once. Without a fingerprint one is made; without a time it is now.
+type New struct {
+	CarrierID   int64
+	Source      Source
+	CreatedAt   *time.Time
+	Fingerprint string
+	Attributes  []Attribute
+	Items       []carrier.Item
+}
+
+// Create writes a feedback and what it adds to the tallies, in one round trip when its attribute values are known.
+// It refuses what the carrier's rules refuse, adding to the mistakes the form already holds, and a fingerprint that
+// was ever used with this carrier. The record comes back with attributes and items.
+func (s *Store) Create(ctx context.Context, v account.View, n New, form *fault.Form) (Record, error) {
+	d, err := s.draft(ctx, v, n, form)
+	if err != nil {
+		return Record{}, err
+	}
+	return create(ctx, s.db, v, d)
+}
+
+// draft is a feedback that passed its carrier's rules, ready to be written.
+type draft struct {
+	New
+	result       carrier.Result
+	satisfaction *int16
+	items        []byte // as stored
+	searchText   *string
+}
+
+// storedItem is an item inside feedback_content.items.
+type storedItem struct {
+	Question int64  `json:"q"`
+	Value    string `json:"v"`
+	Option   int64  `json:"o,omitempty"`
+}
+
+func (s *Store) draft(ctx context.Context, v account.View, n New, form *fault.Form) (draft, error) {
+	// A request without a usable carrier is refused for that; the rules of carrier 0 have nothing to say.
+	if n.CarrierID == 0 {
+		return draft{}, form.Err()
+	}
+	rules, err := s.carriers.Rules(ctx, v, n.CarrierID, n.Items, form)
+	if err != nil {
+		return draft{}, err
+	}
+	d := draft{New: n, result: rules.Check(n.Items, form)}
+	// Nothing is registered for a request that is going to be refused.
+	if err := form.Err(); err != nil {
+		return draft{}, err
+	}
+	if !rules.Cover(n.Items) {
+		if rules, err = s.carriers.Register(ctx, v, rules, n.Items); err != nil {
+			return draft{}, err
+		}
+		d.result = rules.Check(n.Items, form)
+		if err := form.Err(); err != nil {
+			return draft{}, err
+		}
+	}
+	d.satisfaction = carrier.Satisfaction(d.result.Scale, nil)
+	if d.Fingerprint == "" {
+		d.Fingerprint = newFingerprint()
+	}
+	stored := make([]storedItem, len(d.result.Answers))
+	for i, a := range d.result.Answers {
+		stored[i] = storedItem{a.QuestionID, a.Value, a.OptionID}
+	}
+	if d.items, err = json.Marshal(stored); err != nil {
+		return draft{}, fmt.Errorf("encode items: %w", err)
+	}
+	if len(d.result.Texts) > 0 {
+		text := fold(strings.Join(d.result.Texts, "\n"))
+		d.searchText = &text
+	}
+	return d, nil
+}
+
+// fold is the case folding of texts and of what they are searched for. It is ours because PostgreSQL's differs by locale.
+func fold(text string) string { return strings.ToLower(text) }
+
+func newFingerprint() string {
+	b := make([]byte, 16)
+	_, _ = rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
+
+func hash(text string) []byte {
+	sum := sha256.Sum256([]byte(text))
+	return sum[:]
+}
+
+// create writes one draft.
+func create(ctx context.Context, q pg.Querier, v account.View, d draft) (Record, error) {
+	written, err := insert(ctx, q, v, []draft{d})
+	if err != nil {
+		return Record{}, fmt.Errorf("create feedback: %w", err)
+	}
+	if written[0].ID == 0 {
+		return Record{}, fingerprintTaken(ctx, q, v, d)
+	}
+	return written[0], nil
+}
+
+// fingerprintTaken is the refusal of a fingerprint in use; it names the feedback that has it while that exists.
+func fingerprintTaken(ctx context.Context, q pg.Querier, v account.View, d draft) error {
+	f := fault.New(fault.FingerprintTaken, "This fingerprint was already used for this carrier.")
+	f.Fields = map[string][]string{"fingerprint": {"was already used for this carrier"}}
+	err := q.QueryRow(ctx, `
+		SELECT f.id
+		FROM fingerprint p
+		JOIN feedback f ON f.organization_id = p.organization_id AND f.id = p.feedback_id
+		WHERE p.organization_id = $1 AND p.carrier_id = $2 AND p.fingerprint_sha256 = $3`,
+		v.Org(), d.CarrierID, hash(d.Fingerprint)).Scan(&f.FeedbackID)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return fmt.Errorf("find feedback by fingerprint: %w", err)
+	}
+	return f
+}
+
+// record is what the caller sees of a draft once the database has added the rest.
+func (d draft) record(firstItem int64) Record {
+	rec := Record{
+		CarrierID:    d.CarrierID,
+		Fingerprint:  d.Fingerprint,
+		Source:       d.Source,
+		Status:       Todo,
+		Profile:      d.result.Profile,
+		Satisfaction: d.satisfaction,
+		Attributes:   []Attribute{},
+		Items:        make([]Item, len(d.result.Answers)),
+	}
+	for i, a := range d.result.Answers {
+		rec.Items[i] = Item{ID: firstItem + int64(i), QuestionID: a.QuestionID, Value: a.Value}
+	}
+	return rec
+}
+
+// number is a value's number for comparisons, as text for PostgreSQL to read; nil when it spells none.
+func (v Value) number() *string {
+	if !carrier.IsNumber(v.Text) {
+		return nil
+	}
+	return &v.Text
+}

@@ -1,0 +1,94 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+
+	"earshot/api"
+	"earshot/internal/account"
+	"earshot/internal/webui"
+)
+
+// route is one operation. Exactly one of call and public is set: what is not public needs a token with the scope.
+type route struct {
+	pattern string
+	scope   account.Scope
+	call    func(*Server, http.ResponseWriter, *http.Request, account.Principal) error
+	public  func(*Server, http.ResponseWriter, *http.Request) error
+}
+
+// routes is the whole interface, in the order of its documentation.
+var routes = []route{
+	{pattern: "POST /v4/feedback", scope: account.FeedbackWrite, call: (*Server).createFeedback},
+	{pattern: "GET /v4/feedback/{id}", scope: account.FeedbackRead, call: (*Server).retrieveFeedback},
+	{pattern: "PUT /v4/feedback/{id}", scope: account.FeedbackWrite, call: (*Server).updateFeedback},
+	{pattern: "GET /v4/carriers", scope: account.FeedbackRead, call: (*Server).listCarriers},
+
+	{pattern: "GET /healthz", public: (*Server).health},
+	{pattern: "GET /readyz", public: (*Server).ready},
+	{pattern: "GET /openapi.yaml", public: (*Server).openAPI},
+	{pattern: "GET /docs", public: page(webui.DocsPage())},
+	{pattern: "GET /docs/docs.css", public: page(webui.DocsAsset("docs.css"))},
+	{pattern: "GET /docs/docs.js", public: page(webui.DocsAsset("docs.js"))},
+	{pattern: "GET /docs/redoc.standalone.js", public: page(webui.DocsAsset("redoc.standalone.js"))},
+}
+
+// page makes a public route of a handler that answers for itself.
+func page(h http.Handler) func(*Server, http.ResponseWriter, *http.Request) error {
+	return func(_ *Server, w http.ResponseWriter, r *http.Request) error {
+		h.ServeHTTP(w, r)
+		return nil
+	}
+}
+
+// endpoint runs a route: who is calling, may they, do it, and say what went wrong.
+func (s *Server) endpoint(rt route) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		x := w.(*exchange)
+		if rt.public != nil {
+			if err := rt.public(s, x, r); err != nil {
+				s.refuse(x, r, err)
+			}
+			return
+		}
+		x.Header().Set("Cache-Control", "no-store")
+		p, err := s.Accounts.Authenticate(r.Context(), bearer(r))
+		if err == nil {
+			x.org, x.token = p.View().Org(), p.TokenID
+			if p.May(rt.scope) {
+				err = rt.call(s, x, r, p)
+			} else {
+				err = forbidden(rt.scope)
+			}
+		}
+		if err != nil {
+			s.refuse(x, r, err)
+		}
+	}
+}
+
+// bearer is the token of a request, or nothing.
+func bearer(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+func (s *Server) openAPI(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Content-Type", "application/yaml")
+	_, err := w.Write(api.OpenAPI)
+	return err
+}
+
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
+	return writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
+	if err := s.Ready(r.Context()); err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}

@@ -1,0 +1,149 @@
+package pg
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// MigrationFiles holds the steps of the schema as they are embedded, in the order of their names.
+func MigrationFiles() fs.FS {
+	files, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		panic(err)
+	}
+	return files
+}
+
+// Migration is one step of the schema and when it was applied; AppliedAt is zero for a pending one.
+type Migration struct {
+	Version   int64
+	File      string
+	AppliedAt time.Time
+}
+
+// Migrate brings the schema up to date and returns the steps it applied. Processes that migrate at the same time
+// wait for each other: the lock is a row of a table, which also holds behind a pooler in transaction mode.
+func Migrate(ctx context.Context, db *pgxpool.Pool) ([]Migration, error) {
+	provider, done, err := provider(db)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	results, err := provider.Up(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("migrate: %w", err)
+	}
+	var applied []Migration
+	for _, r := range results {
+		applied = append(applied, Migration{Version: r.Source.Version, File: r.Source.Path, AppliedAt: time.Now()})
+	}
+	return applied, nil
+}
+
+// Migrations returns every step this binary knows, in order, with the time it was applied to this database.
+func Migrations(ctx context.Context, db *pgxpool.Pool) ([]Migration, error) {
+	provider, done, err := provider(db)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	statuses, err := provider.Status(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read schema version: %w", err)
+	}
+	var all []Migration
+	for _, s := range statuses {
+		all = append(all, Migration{Version: s.Source.Version, File: s.Source.Path, AppliedAt: s.AppliedAt})
+	}
+	return all, nil
+}
+
+func provider(db *pgxpool.Pool) (*goose.Provider, func(), error) {
+	locker, err := lock.NewPostgresTableLocker(lock.WithTableLockTimeout(500*time.Millisecond, 600))
+	if err != nil {
+		return nil, nil, err
+	}
+	sqlDB := stdlib.OpenDBFromPool(db)
+	p, err := goose.NewProvider(goose.DialectPostgres, sqlDB, MigrationFiles(), goose.WithLocker(locker))
+	if err != nil {
+		return nil, nil, errors.Join(err, sqlDB.Close())
+	}
+	return p, func() { _ = sqlDB.Close() }, nil
+}
+
+// Latest is the schema version this binary was built for.
+func Latest() int64 {
+	names, err := fs.Glob(MigrationFiles(), "*.sql")
+	if err != nil || len(names) == 0 {
+		panic("no migrations embedded")
+	}
+	version, err := goose.NumericComponent(names[len(names)-1])
+	if err != nil {
+		panic(err)
+	}
+	return version
+}
+
+// Check says whether this database can carry Earshot: encoding, character classes, extension and schema version.
+// The error names everything that is wrong and what to do about it. A newer schema is accepted: migrations are
+// written so that the binary before them still runs.
+func Check(ctx context.Context, db *pgxpool.Pool) error {
+	var encoding string
+	var server int
+	err := db.QueryRow(ctx, `SELECT current_setting('server_encoding'), current_setting('server_version_num')::int`).Scan(&encoding, &server)
+	if err != nil {
+		return fmt.Errorf("reach the database: %w", err)
+	}
+	var wrong []error
+	if server < 150000 {
+		wrong = append(wrong, fmt.Errorf("PostgreSQL %d is too old: 15 or newer is needed", server/10000))
+	}
+	if encoding != "UTF8" {
+		wrong = append(wrong, fmt.Errorf("the database's encoding is %s: create it with ENCODING 'UTF8' TEMPLATE template0", encoding))
+	}
+	// pg_trgm asks the database's ctype what a letter is; with C, accented letters are none and searches miss them.
+	var letters bool
+	err = db.QueryRow(ctx, `SELECT cardinality(show_trgm('éž')) > 0`).Scan(&letters)
+	switch e, ok := errors.AsType[*pgconn.PgError](err); {
+	case ok && e.Code == "42883":
+		wrong = append(wrong, errors.New("the extension pg_trgm is missing: run earshot migrate as a role that may create it, or CREATE EXTENSION pg_trgm as a superuser"))
+	case err != nil:
+		return fmt.Errorf("check the database: %w", err)
+	case !letters:
+		wrong = append(wrong, errors.New("the database's LC_CTYPE is C and knows no accented letters: create it with LC_CTYPE 'C.UTF-8' or a language's own, TEMPLATE template0"))
+	}
+	version, err := schemaVersion(ctx, db)
+	if err != nil {
+		return err
+	}
+	if version < Latest() {
+		wrong = append(wrong, fmt.Errorf("the schema is at version %d and this binary needs %d: run earshot migrate", version, Latest()))
+	}
+	return errors.Join(wrong...)
+}
+
+// schemaVersion reads the version without creating goose's table, which a status check must not do.
+func schemaVersion(ctx context.Context, db *pgxpool.Pool) (int64, error) {
+	var version int64
+	err := db.QueryRow(ctx, `SELECT coalesce(max(version_id) FILTER (WHERE is_applied), 0) FROM goose_db_version`).Scan(&version)
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "42P01" {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read schema version: %w", err)
+	}
+	return version, nil
+}

@@ -1,0 +1,75 @@
+// Package webui serves what people read in a browser. So far that is the API
+// reference: one page that draws the description of the interface. Everything
+// a page needs is in the binary; no page asks another host for anything, and
+// each comes with a policy that keeps it so.
+package webui
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"net/http"
+	"time"
+)
+
+// The renderer is the unchanged file of its release; its licence lies beside it.
+var (
+	//go:embed assets/docs.html
+	docsHTML []byte
+	//go:embed assets/docs.css
+	docsCSS []byte
+	//go:embed assets/docs.js
+	docsJS []byte
+	//go:embed assets/redoc.standalone.js
+	redocJS []byte
+)
+
+// The renderer writes style elements as it goes, so inline styles must be
+// allowed, and it searches in a worker made from a blob. The picture it would
+// fetch from its maker's host is refused here.
+const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+	"font-src 'self'; connect-src 'self'; worker-src 'self' blob:; " +
+	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+// DocsPage serves the API reference as a page. It draws /openapi.yaml with the
+// files of [DocsAsset], which must be mounted under /docs/ by their names.
+func DocsPage() http.Handler {
+	page := static("text/html; charset=utf-8", docsHTML)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", docsPolicy)
+		w.Header().Set("Referrer-Policy", "no-referrer")
+		page.ServeHTTP(w, r)
+	})
+}
+
+// DocsAsset serves one file of the page: docs.css, docs.js or
+// redoc.standalone.js. It panics when there is no such file, so that a wrong
+// name is found when the routes are built.
+func DocsAsset(name string) http.Handler {
+	switch name {
+	case "docs.css":
+		return static("text/css; charset=utf-8", docsCSS)
+	case "docs.js":
+		return static("text/javascript; charset=utf-8", docsJS)
+	case "redoc.standalone.js":
+		return static("text/javascript; charset=utf-8", redocJS)
+	}
+	panic("webui: no asset " + name)
+}
+
+// static serves content that changes only with the binary. A browser keeps it
+// and asks each time whether it is still good, so an upgrade shows at once and
+// a revisit costs an empty answer.
+func static(contentType string, content []byte) http.Handler {
+	sum := sha256.Sum256(content)
+	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Type", contentType)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cache-Control", "no-cache")
+		h.Set("ETag", tag)
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+	})
+}
