@@ -19,6 +19,7 @@ import (
 	"earshot/internal/feedback"
 	"earshot/internal/httpapi"
 	"earshot/internal/pg"
+	"earshot/internal/webui"
 )
 
 type serveCmd struct {
@@ -98,6 +99,7 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 		Accounts:  accounts,
 		Carriers:  carriers,
 		Feedback:  feedback.NewStore(db, carriers),
+		Pages:     webui.Handler(),
 		Log:       log,
 		BaseURL:   s.baseURL,
 		BodyLimit: s.bodyLimit,

@@ -199,14 +199,17 @@ func (s *Store) addOwners(ctx context.Context, v account.View, page []Record) er
 	if err != nil {
 		return fmt.Errorf("read owners: %w", err)
 	}
-	var id int64
-	var o Owner
-	_, err = pgx.ForEachRow(rows, []any{&id, &o.ID, &o.Name, &o.Email}, func() error {
-		index[id].Owners = append(index[id].Owners, o)
-		return nil
-	})
+	type ownership struct {
+		FeedbackID int64
+		Owner
+	}
+	owners, err := pgx.CollectRows(rows, pgx.RowToStructByName[ownership])
 	if err != nil {
 		return fmt.Errorf("read owners: %w", err)
+	}
+	for _, o := range owners {
+		rec := index[o.FeedbackID]
+		rec.Owners = append(rec.Owners, o.Owner)
 	}
 	return nil
 }

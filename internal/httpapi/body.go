@@ -153,6 +153,11 @@ func malformed(where string, err error) error {
 }
 
 func multipartPairs(body []byte, boundary string) ([]bracket.Pair, error) {
+	unreadable := fault.New(fault.BadRequest, "The multipart body cannot be read.")
+	// Without its boundary a body has no parts, which is not the same as a form without fields.
+	if boundary == "" || !bytes.Contains(body, []byte("--"+boundary)) {
+		return nil, unreadable
+	}
 	reader := multipart.NewReader(bytes.NewReader(body), boundary)
 	var pairs []bracket.Pair
 	for {
@@ -160,15 +165,15 @@ func multipartPairs(body []byte, boundary string) ([]bracket.Pair, error) {
 		if errors.Is(err, io.EOF) {
 			return pairs, nil
 		}
-		if err != nil || boundary == "" {
-			return nil, fault.New(fault.BadRequest, "The multipart body cannot be read.")
+		if err != nil {
+			return nil, unreadable
 		}
 		if part.FileName() != "" {
 			return nil, fault.New(fault.BadRequest, "Files are not accepted here.")
 		}
 		value, err := io.ReadAll(part)
 		if err != nil {
-			return nil, fault.New(fault.BadRequest, "The multipart body cannot be read.")
+			return nil, unreadable
 		}
 		pairs = append(pairs, bracket.Pair{Key: part.FormName(), Value: string(value)})
 		if len(pairs) > bracket.MaxPairs {

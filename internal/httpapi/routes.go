@@ -6,7 +6,6 @@ import (
 
 	"earshot/api"
 	"earshot/internal/account"
-	"earshot/internal/webui"
 )
 
 // route is one operation. Exactly one of call and public is set: what is not public needs a token with the scope.
@@ -27,18 +26,10 @@ var routes = []route{
 	{pattern: "GET /healthz", public: (*Server).health},
 	{pattern: "GET /readyz", public: (*Server).ready},
 	{pattern: "GET /openapi.yaml", public: (*Server).openAPI},
-	{pattern: "GET /docs", public: page(webui.DocsPage())},
-	{pattern: "GET /docs/docs.css", public: page(webui.DocsAsset("docs.css"))},
-	{pattern: "GET /docs/docs.js", public: page(webui.DocsAsset("docs.js"))},
-	{pattern: "GET /docs/redoc.standalone.js", public: page(webui.DocsAsset("redoc.standalone.js"))},
-}
-
-// page makes a public route of a handler that answers for itself.
-func page(h http.Handler) func(*Server, http.ResponseWriter, *http.Request) error {
-	return func(_ *Server, w http.ResponseWriter, r *http.Request) error {
-		h.ServeHTTP(w, r)
-		return nil
-	}
+	{pattern: "GET /docs", public: (*Server).page},
+	{pattern: "GET /docs/docs.css", public: (*Server).page},
+	{pattern: "GET /docs/docs.js", public: (*Server).page},
+	{pattern: "GET /docs/redoc.standalone.js", public: (*Server).page},
 }
 
 // endpoint runs a route: who is calling, may they, do it, and say what went wrong.
@@ -80,6 +71,12 @@ func (s *Server) openAPI(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "application/yaml")
 	_, err := w.Write(api.OpenAPI)
 	return err
+}
+
+// page hands a request to the pages, which answer for themselves.
+func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
+	s.Pages.ServeHTTP(w, r)
+	return nil
 }
 
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {

@@ -27,7 +27,9 @@ type Server struct {
 	Accounts *account.Store
 	Carriers *carrier.Store
 	Feedback *feedback.Store
-	Log      *slog.Logger
+	// Pages serves what people read in a browser, at the paths that the route table gives it.
+	Pages http.Handler
+	Log   *slog.Logger
 	// BaseURL begins every address in an answer, without a slash at its end. The Host header is never believed.
 	BaseURL string
 	// BodyLimit is the largest body read, in bytes.
@@ -113,7 +115,7 @@ func (s *Server) recover(x *exchange, r *http.Request) {
 	if v == nil {
 		return
 	}
-	if v == http.ErrAbortHandler {
+	if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
 		panic(v)
 	}
 	text := fmt.Sprintf("%T", v)

@@ -32,30 +32,24 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'uns
 	"font-src 'self'; connect-src 'self'; worker-src 'self' blob:; " +
 	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
-// DocsPage serves the API reference as a page. It draws /openapi.yaml with the
-// files of [DocsAsset], which must be mounted under /docs/ by their names.
-func DocsPage() http.Handler {
+// Handler serves every page at its own path. What has no page here is not asked of it.
+func Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/docs", docsPage())
+	mux.Handle("/docs/docs.css", static("text/css; charset=utf-8", docsCSS))
+	mux.Handle("/docs/docs.js", static("text/javascript; charset=utf-8", docsJS))
+	mux.Handle("/docs/redoc.standalone.js", static("text/javascript; charset=utf-8", redocJS))
+	return mux
+}
+
+// docsPage is the API reference, drawn in the browser from /openapi.yaml.
+func docsPage() http.Handler {
 	page := static("text/html; charset=utf-8", docsHTML)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", docsPolicy)
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		page.ServeHTTP(w, r)
 	})
-}
-
-// DocsAsset serves one file of the page: docs.css, docs.js or
-// redoc.standalone.js. It panics when there is no such file, so that a wrong
-// name is found when the routes are built.
-func DocsAsset(name string) http.Handler {
-	switch name {
-	case "docs.css":
-		return static("text/css; charset=utf-8", docsCSS)
-	case "docs.js":
-		return static("text/javascript; charset=utf-8", docsJS)
-	case "redoc.standalone.js":
-		return static("text/javascript; charset=utf-8", redocJS)
-	}
-	panic("webui: no asset " + name)
 }
 
 // static serves content that changes only with the binary. A browser keeps it

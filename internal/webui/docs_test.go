@@ -14,18 +14,18 @@ import (
 func TestDocsFiles(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		handler     http.Handler
+		path        string
 		contentType string
 		contains    string
 	}{
-		"page":     {webui.DocsPage(), "text/html; charset=utf-8", "<title>Earshot API reference</title>"},
-		"style":    {webui.DocsAsset("docs.css"), "text/css; charset=utf-8", "body"},
-		"script":   {webui.DocsAsset("docs.js"), "text/javascript; charset=utf-8", `Redoc.init("/openapi.yaml"`},
-		"renderer": {webui.DocsAsset("redoc.standalone.js"), "text/javascript; charset=utf-8", "redoc"},
+		"page":     {"/docs", "text/html; charset=utf-8", "<title>Earshot API reference</title>"},
+		"style":    {"/docs/docs.css", "text/css; charset=utf-8", "body"},
+		"script":   {"/docs/docs.js", "text/javascript; charset=utf-8", `Redoc.init("/openapi.yaml"`},
+		"renderer": {"/docs/redoc.standalone.js", "text/javascript; charset=utf-8", "redoc"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			first := get(t, c.handler, "")
+			first := get(t, c.path, "")
 			if first.Code != http.StatusOK || !strings.Contains(first.Body.String(), c.contains) {
 				t.Fatalf("status %d, or %q is missing", first.Code, c.contains)
 			}
@@ -41,11 +41,11 @@ func TestDocsFiles(t *testing.T) {
 			}
 
 			tag := first.Header().Get("ETag")
-			again := get(t, c.handler, tag)
+			again := get(t, c.path, tag)
 			if again.Code != http.StatusNotModified || again.Body.Len() != 0 {
 				t.Errorf("with its ETag %s: status %d and %d bytes", tag, again.Code, again.Body.Len())
 			}
-			if other := get(t, c.handler, `"other"`); other.Code != http.StatusOK {
+			if other := get(t, c.path, `"other"`); other.Code != http.StatusOK {
 				t.Errorf("with another ETag: status %d", other.Code)
 			}
 		})
@@ -56,7 +56,7 @@ func TestDocsFiles(t *testing.T) {
 // and stand in no frame.
 func TestDocsPageKeepsToItself(t *testing.T) {
 	t.Parallel()
-	page := get(t, webui.DocsPage(), "")
+	page := get(t, "/docs", "")
 	policy := page.Header().Get("Content-Security-Policy")
 	for _, want := range []string{
 		"default-src 'none'", "script-src 'self'", "img-src 'self' data:", "connect-src 'self'",
@@ -83,31 +83,20 @@ func TestDocsPageKeepsToItself(t *testing.T) {
 // Who has no script finds the reference all the same.
 func TestDocsPageWithoutScript(t *testing.T) {
 	t.Parallel()
-	_, rest, _ := strings.Cut(get(t, webui.DocsPage(), "").Body.String(), "<noscript>")
+	_, rest, _ := strings.Cut(get(t, "/docs", "").Body.String(), "<noscript>")
 	text, _, _ := strings.Cut(rest, "</noscript>")
 	if !strings.Contains(text, `<a href="/openapi.yaml">`) {
 		t.Errorf("no link to the description in %q", text)
 	}
 }
 
-// A wrong name is found when the routes are built, not when someone asks.
-func TestDocsAssetUnknown(t *testing.T) {
-	t.Parallel()
-	defer func() {
-		if recover() == nil {
-			t.Error("no panic")
-		}
-	}()
-	webui.DocsAsset("docs.html")
-}
-
-func get(t *testing.T, h http.Handler, etag string) *httptest.ResponseRecorder {
+func get(t *testing.T, path, etag string) *httptest.ResponseRecorder {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 	if etag != "" {
 		r.Header.Set("If-None-Match", etag)
 	}
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
+	webui.Handler().ServeHTTP(w, r)
 	return w
 }
