@@ -135,7 +135,10 @@ func ready(ctx context.Context, db *pgxpool.Pool, draining *atomic.Bool) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	return db.Ping(ctx)
+	if err := db.Ping(ctx); err != nil {
+		return fault.New(fault.Unavailable, "The database does not answer.")
+	}
+	return nil
 }
 
 func serve(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger, s settings, draining *atomic.Bool) error {

@@ -89,7 +89,7 @@ func TestFailuresOfOurs(t *testing.T) {
 		code   string
 	}{
 		"panic":    {func(context.Context) error { panic("secret-canary") }, 500, "internal"},
-		"runtime":  {func(context.Context) error { var m map[string]int; m["a"] = 1; return nil }, 500, "internal"},
+		"runtime":  {func(ctx context.Context) error { return ctx.Value(t).(error) }, 500, "internal"},
 		"error":    {func(context.Context) error { return errors.New("something of ours") }, 500, "internal"},
 		"deadline": {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 503, "unavailable"},
 	} {
@@ -97,7 +97,7 @@ func TestFailuresOfOurs(t *testing.T) {
 			t.Parallel()
 			s := newServer(pgtest.DB(t))
 			s.Timeout = 50 * time.Millisecond
-			s.Server.Ready = tc.ready
+			s.Ready = tc.ready
 			c := &client{t: t, server: s}
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", nil)
 			w := httptest.NewRecorder()
@@ -121,7 +121,7 @@ func TestGoneClientIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	s := newServer(pgtest.DB(t))
 	ctx, cancel := context.WithCancel(t.Context())
-	s.Server.Ready = func(context.Context) error {
+	s.Ready = func(context.Context) error {
 		cancel()
 		return ctx.Err()
 	}

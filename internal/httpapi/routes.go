@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strings"
 
-	"earshot/api"
 	"earshot/internal/account"
 )
 
@@ -25,7 +24,7 @@ var routes = []route{
 
 	{pattern: "GET /healthz", public: (*Server).health},
 	{pattern: "GET /readyz", public: (*Server).ready},
-	{pattern: "GET /openapi.yaml", public: (*Server).openAPI},
+	{pattern: "GET /openapi.yaml", public: (*Server).page},
 	{pattern: "GET /docs", public: (*Server).page},
 	{pattern: "GET /docs/docs.css", public: (*Server).page},
 	{pattern: "GET /docs/docs.js", public: (*Server).page},
@@ -65,12 +64,6 @@ func bearer(r *http.Request) string {
 		return ""
 	}
 	return strings.TrimSpace(token)
-}
-
-func (s *Server) openAPI(w http.ResponseWriter, _ *http.Request) error {
-	w.Header().Set("Content-Type", "application/yaml")
-	_, err := w.Write(api.OpenAPI)
-	return err
 }
 
 // page hands a request to the pages, which answer for themselves.

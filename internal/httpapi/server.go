@@ -90,7 +90,7 @@ func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reques
 	defer func() {
 		// The path is left out: it may hold anything. The pattern says as much.
 		s.Log.LogAttrs(ctx, slog.LevelInfo, "request",
-			slog.String("method", r.Method), slog.String("route", x.route), slog.Int("status", x.status),
+			slog.String("method", knownMethod(r.Method)), slog.String("route", x.route), slog.Int("status", x.status),
 			slog.Int("bytes", x.bytes), slog.Float64("ms", float64(time.Since(start).Microseconds())/1000), slog.String("request_id", x.id),
 			slog.Int64("organization_id", int64(x.org)), slog.Int64("token_id", x.token))
 	}()
@@ -158,7 +158,7 @@ func (s *Server) refuseRoute(x *exchange, r *http.Request, mux http.Handler) {
 	s.refuse(x, r, fault.New(fault.NotFound, "There is nothing at this address."))
 }
 
-// knownMethod keeps what a client invents out of the answer.
+// knownMethod keeps what a client invents out of answers and the log.
 func knownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:

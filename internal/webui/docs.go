@@ -11,6 +11,8 @@ import (
 	"encoding/hex"
 	"net/http"
 	"time"
+
+	"earshot/api"
 )
 
 // The renderer is the unchanged file of its release; its licence lies beside it.
@@ -35,6 +37,7 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'uns
 // Handler serves every page at its own path. What has no page here is not asked of it.
 func Handler() http.Handler {
 	mux := http.NewServeMux()
+	mux.Handle("/openapi.yaml", static("application/yaml", api.OpenAPI))
 	mux.Handle("/docs", docsPage())
 	mux.Handle("/docs/docs.css", static("text/css; charset=utf-8", docsCSS))
 	mux.Handle("/docs/docs.js", static("text/javascript; charset=utf-8", docsJS))

@@ -18,6 +18,7 @@ func TestDocsFiles(t *testing.T) {
 		contentType string
 		contains    string
 	}{
+		"openapi":  {"/openapi.yaml", "application/yaml", "openapi: 3.1"},
 		"page":     {"/docs", "text/html; charset=utf-8", "<title>Earshot API reference</title>"},
 		"style":    {"/docs/docs.css", "text/css; charset=utf-8", "body"},
 		"script":   {"/docs/docs.js", "text/javascript; charset=utf-8", `Redoc.init("/openapi.yaml"`},
