@@ -95,6 +95,10 @@ func begin(ctx context.Context, accounts *account.Store, carriers *carrier.Store
 		CarrierID: first.ID, Questions: map[string]int64{}, Choices: []string{}, Token: secret,
 	}
 	for _, q := range first.Questions {
+		// The first of each type is ours: feedback may have registered others since.
+		if _, later := s.Questions[string(q.Type)]; later {
+			continue
+		}
 		s.Questions[string(q.Type)] = q.ID
 		for _, o := range q.Options {
 			s.Choices = append(s.Choices, o.Name)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -23,13 +24,16 @@ type commands struct {
 	Version versionCmd `cmd:"" help:"Print the version of this binary and of the schema it needs."`
 }
 
+// password finds what must not be echoed when a database URL is given where none belongs.
+var password = regexp.MustCompile(`://[^\s@]*@`)
+
 // streams is where a command writes: results to out, everything else to err.
 type streams struct{ out, err io.Writer }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, os.Args[1:], streams{os.Stdout, os.Stderr})
-	stop()
 	os.Exit(code)
 }
 
@@ -53,7 +57,7 @@ func run(ctx context.Context, args []string, std streams) int {
 		return code
 	}
 	if err != nil {
-		fmt.Fprintf(std.err, "earshot: %v\nSee earshot --help.\n", err)
+		fmt.Fprintf(std.err, "earshot: %s\nSee earshot --help.\n", password.ReplaceAllString(err.Error(), "://…@"))
 		return 2
 	}
 	if err := command.Run(); err != nil {

@@ -27,7 +27,7 @@ func (m *mistakes) err() error { return errors.Join(m.all...) }
 
 func (m *mistakes) duration(flag, text string) time.Duration {
 	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
+	if err != nil || d < time.Millisecond { // PostgreSQL counts in those, and takes 0 for no limit
 		m.add(flag, "must be a duration such as 10s or 2m, not %q", text)
 	}
 	return d
@@ -79,8 +79,13 @@ func (d database) url(m *mistakes) string {
 		text, err := os.ReadFile(d.DatabaseURLFile)
 		if err != nil {
 			m.add("database-url-file", "cannot be read: %v", err)
+			return ""
 		}
-		return strings.TrimSpace(string(text))
+		address := strings.TrimSpace(string(text))
+		if address == "" { // the driver would take it for the database of the system's user
+			m.add("database-url-file", "names an empty file")
+		}
+		return address
 	}
 	return ""
 }

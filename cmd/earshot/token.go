@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"earshot/internal/account"
+	"earshot/internal/pg"
 )
 
 type tokenCmd struct {
@@ -31,6 +33,9 @@ func (o organization) with(ctx context.Context, do func(*account.Store, account.
 		return err
 	}
 	defer db.Close()
+	if err := pg.Check(ctx, db); err != nil {
+		return err
+	}
 	accounts := account.NewStore(db)
 	org, err := accounts.OrganizationByName(ctx, o.Org)
 	if err != nil {
@@ -43,20 +48,24 @@ type tokenCreateCmd struct {
 	organization
 	Name    string          `default:"Command line" help:"What the token is for (default ${default})."`
 	Scope   []account.Scope `placeholder:"SCOPE" help:"What it may do: feedback:read, feedback:write, reports:read, reports:write, push:read, push:write, admin. Repeatable; all of them when left out."`
-	User    string          `placeholder:"EMAIL" help:"User it belongs to, whose role narrows it."`
-	Expires time.Duration   `placeholder:"DURATION" help:"How long it is valid, such as 720h; for ever when left out."`
+	User    *string         `placeholder:"EMAIL" help:"User it belongs to, whose role narrows it."`
+	Expires *time.Duration  `placeholder:"DURATION" help:"How long it is valid, such as 720h; for ever when left out."`
 	JSON    bool            `name:"json" help:"Print one JSON object."`
 }
 
 // Run issues the token.
 func (c *tokenCreateCmd) Run(ctx context.Context, std streams) error {
 	return c.with(ctx, func(accounts *account.Store, v account.View) error {
-		n := account.NewToken{Name: c.Name, Scopes: c.Scope}
-		if c.Expires != 0 {
-			n.ExpiresAt = new(time.Now().Add(c.Expires))
+		// A flag that is given and empty, from a variable nobody set, must not make a token that may do everything.
+		if c.Scope != nil && len(c.Scope) == 0 {
+			return errors.New("--scope is given and names no scope")
 		}
-		if c.User != "" {
-			user, err := accounts.UserByEmail(ctx, v, c.User)
+		n := account.NewToken{Name: c.Name, Scopes: c.Scope}
+		if c.Expires != nil {
+			n.ExpiresAt = new(time.Now().Add(*c.Expires))
+		}
+		if c.User != nil {
+			user, err := accounts.UserByEmail(ctx, v, *c.User)
 			if err != nil {
 				return err
 			}
@@ -131,7 +140,7 @@ type tokenJSON struct {
 func printedToken(t account.Token) tokenJSON {
 	out := tokenJSON{
 		ID: t.ID, Name: t.Name, Scopes: t.Scopes, UserID: t.UserID, State: "active",
-		CreatedAt: t.CreatedAt.UTC(), ExpiresAt: t.ExpiresAt, RevokedAt: t.RevokedAt,
+		CreatedAt: t.CreatedAt.UTC(), ExpiresAt: inUTC(t.ExpiresAt), RevokedAt: inUTC(t.RevokedAt),
 	}
 	switch {
 	case t.RevokedAt != nil:
@@ -140,6 +149,13 @@ func printedToken(t account.Token) tokenJSON {
 		out.State = "expired"
 	}
 	return out
+}
+
+func inUTC(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	return new(t.UTC())
 }
 
 func printTokens(out io.Writer, tokens []tokenJSON) error {

@@ -2,6 +2,7 @@ package pg
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 const (
 	cacheLife = time.Second
+	cacheLoad = 10 * time.Second
 	cacheSize = 10_000
 )
 
@@ -18,7 +20,8 @@ const (
 type Cache[K comparable, V any] struct {
 	mu      sync.Mutex
 	entries map[K]cached[V]
-	// Forgetting moves the generation on, so that a read begun before the edit does not put the old value back.
+	// Forgetting moves the generation on, so that a read begun before the edit neither puts the old value back
+	// nor serves those who ask after it.
 	generation uint64
 	flight     singleflight.Group
 	name       func(K) string
@@ -34,8 +37,8 @@ func NewCache[K comparable, V any](name func(K) string) *Cache[K, V] {
 	return &Cache[K, V]{entries: map[K]cached[V]{}, name: name}
 }
 
-// Get returns the entry for key, calling load when there is none. Callers that arrive together share one call,
-// which therefore runs on a context of its own: a caller who goes away does not fail the others.
+// Get returns the entry for key, calling load when there is none. Callers that arrive together share one call, which
+// therefore runs on a context of its own: a caller who goes away does not fail the others, and one whose time is up does not wait.
 // An error is returned to all of them and not kept.
 func (c *Cache[K, V]) Get(ctx context.Context, key K, load func(context.Context) (V, error)) (V, error) {
 	c.mu.Lock()
@@ -45,20 +48,27 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K, load func(context.Context)
 	if ok && time.Now().Before(e.until) {
 		return e.value, nil
 	}
-	v, err, _ := c.flight.Do(c.name(key), func() (any, error) {
+	loaded := c.flight.DoChan(strconv.FormatUint(generation, 10)+" "+c.name(key), func() (any, error) {
 		// Age counts from before the read: what is read may be that old already.
 		until := time.Now().Add(cacheLife)
-		v, err := load(context.WithoutCancel(ctx))
+		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), cacheLoad)
+		defer cancel()
+		v, err := load(own)
 		if err == nil {
 			c.put(key, cached[V]{v, until}, generation)
 		}
 		return v, err
 	})
-	if err != nil {
-		var none V
-		return none, err
+	var none V
+	select {
+	case <-ctx.Done():
+		return none, ctx.Err()
+	case r := <-loaded:
+		if r.Err != nil {
+			return none, r.Err
+		}
+		return r.Val.(V), nil
 	}
-	return v.(V), nil
 }
 
 func (c *Cache[K, V]) put(key K, e cached[V], generation uint64) {
@@ -79,7 +89,6 @@ func (c *Cache[K, V]) Forget(key K) {
 	defer c.mu.Unlock()
 	c.generation++
 	delete(c.entries, key)
-	c.flight.Forget(c.name(key))
 }
 
 // ForgetAll drops everything.
@@ -87,8 +96,5 @@ func (c *Cache[K, V]) ForgetAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.generation++
-	for key := range c.entries {
-		c.flight.Forget(c.name(key))
-	}
 	clear(c.entries)
 }

@@ -3,6 +3,7 @@ package pg
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"strings"
 
@@ -37,7 +38,7 @@ func Away(err error) bool {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
 	}
-	return errors.Is(err, context.DeadlineExceeded) || pgconn.SafeToRetry(err)
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
 }
 
 // Describe is err's text without anything that came from a request. PostgreSQL quotes values in the messages of

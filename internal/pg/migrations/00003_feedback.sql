@@ -129,7 +129,9 @@ BEGIN
     IF n < 1 THEN
         RETURN;
     END IF;
-    PERFORM pg_advisory_xact_lock_shared(organization::integer, (s.last_value & 2147483647)::integer) FROM feedback_id s;
+    -- A sequence that was never used shows the value it will hand out first.
+    PERFORM pg_advisory_xact_lock_shared(organization::integer, ((s.last_value - (NOT s.is_called)::integer) & 2147483647)::integer)
+    FROM feedback_id s;
     RETURN QUERY SELECT nextval('feedback_id') FROM generate_series(1, n);
 END
 $$;
