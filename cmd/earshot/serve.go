@@ -82,6 +82,12 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	defer db.Close()
+	s.database.CustomPlans = true
+	reads, err := pg.Open(ctx, s.database)
+	if err != nil {
+		return err
+	}
+	defer reads.Close()
 	if err := pg.Check(ctx, db); err != nil {
 		return fmt.Errorf("this database cannot be served:\n%w", err)
 	}
@@ -98,7 +104,7 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 	handler := (&httpapi.Server{
 		Accounts:  accounts,
 		Carriers:  carriers,
-		Feedback:  feedback.NewStore(db, carriers),
+		Feedback:  feedback.NewStore(db, reads, carriers),
 		Pages:     webui.Handler(),
 		Log:       log,
 		BaseURL:   s.baseURL,

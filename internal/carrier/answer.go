@@ -1,7 +1,6 @@
 package carrier
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/big"
 	"strconv"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"earshot/internal/fault"
+	"earshot/internal/fql"
 )
 
 // Item is one answer as it was sent.
@@ -40,7 +40,7 @@ const (
 type Result struct {
 	Answers   []Answer
 	AnswerIDs []int64  // dictionary ids: the presence of each answered question and its closed answers
-	Texts     []string // the free texts, in order
+	Texts     []Answer // the free texts, in order
 	Profile   Profile
 	Scale     *big.Rat // mean of the scales in percent; nil without one
 	Completed bool
@@ -68,7 +68,7 @@ func (r *Rules) Check(items []Item, form *fault.Form) Result {
 		if seen[once] {
 			form.Add(c.path+"question_id", "is answered twice")
 		}
-		seen[once] = true
+		seen[once] = answer.OptionID != 0 || !q.Type.repeats() // an option that was not found is no second one
 		if answer.Value == "" {
 			res.Completed = false
 			continue
@@ -81,7 +81,7 @@ func (r *Rules) Check(items []Item, form *fault.Form) Result {
 		case Choice, MultipleChoice:
 			res.AnswerIDs = append(res.AnswerIDs, answer.OptionID)
 		case Text, Textarea:
-			res.Texts = append(res.Texts, answer.Value)
+			res.Texts = append(res.Texts, answer)
 		case NPS, Smiley, Rating, Slider, CES, RatingsTable:
 			if id, ok := q.scores[scoreKey{answer.OptionID, score}]; ok {
 				res.AnswerIDs = append(res.AnswerIDs, id)
@@ -129,7 +129,7 @@ func (c checker) check(item Item) (Answer, int16) {
 			c.form.Add(c.path+"value", "must be a date such as 2026-01-31")
 		}
 	case Number:
-		if a.Value != "" && !IsNumber(a.Value) {
+		if a.Value != "" && !fql.IsNumber(a.Value) {
 			c.form.Add(c.path+"value", "must be a number")
 		}
 	case Text, Textarea:
@@ -245,16 +245,6 @@ func whole(text string) (int16, bool) {
 	}
 	n, err := strconv.ParseInt(digits, 10, 16)
 	return int16(n), err == nil
-}
-
-// IsNumber reports whether a text spells a decimal number within the range of a 64-bit float.
-func IsNumber(text string) bool {
-	if text == "" || text[0] != '-' && (text[0] < '0' || text[0] > '9') || !json.Valid([]byte(text)) {
-		return false
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	mantissa, _, _ := strings.Cut(strings.ToLower(text), "e")
-	return err == nil && (f != 0 || strings.Trim(mantissa, "-0.") == "")
 }
 
 func isDate(text string) bool {

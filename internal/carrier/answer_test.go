@@ -271,7 +271,11 @@ func TestCheckCollectsTexts(t *testing.T) {
 		t, s.item(carrier.Textarea, "second\nline"), s.item(carrier.Choice, "Yes"), s.item(carrier.Number, "1"),
 		s.item(carrier.Date, "2026-01-31"), s.item(carrier.NPS, "1"), s.item(carrier.Text, " first "), carrier.Item{QuestionID: 77, Value: "new"},
 	)
-	if diff := cmp.Diff([]string{"second\nline", " first ", "new"}, res.Texts); diff != "" {
+	var texts []string
+	for _, answer := range res.Texts {
+		texts = append(texts, answer.Value)
+	}
+	if diff := cmp.Diff([]string{"second\nline", " first ", "new"}, texts); diff != "" {
 		t.Errorf("texts (-want +got):\n%s", diff)
 	}
 }

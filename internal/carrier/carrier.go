@@ -6,6 +6,7 @@ package carrier
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -70,6 +71,18 @@ type Option struct {
 type scoreKey struct {
 	option int64 // 0 unless the question is a ratings table
 	score  int16
+}
+
+// Scores returns the dictionary ids of the scores that are meant; of a ratings table, in every row.
+func (q Question) Scores(meant func(score int16) bool) []int64 {
+	var ids []int64
+	for k, id := range q.scores {
+		if meant(k.score) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // Store reads and writes carriers.

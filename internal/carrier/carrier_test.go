@@ -55,9 +55,9 @@ func open(t *testing.T, url string) *pgxpool.Pool {
 	return db
 }
 
-func beStrict(t *testing.T, v account.View) {
+func beStrict(t *testing.T, v account.View, strict bool) {
 	t.Helper()
-	if err := account.NewStore(pgtest.DB(t)).SetStrict(t.Context(), v, true); err != nil {
+	if err := account.NewStore(pgtest.DB(t)).SetStrict(t.Context(), v, strict); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -123,7 +123,7 @@ func TestStrictOrganizationRefusesWhatIsUnknown(t *testing.T) {
 	store, v := setUp(t)
 	c := create(t, store, v, carrier.New{Name: "Survey", Questions: []carrier.NewQuestion{{Name: "Text", Type: carrier.Text}}})
 	known := c.Questions[0].ID
-	beStrict(t, v)
+	beStrict(t, v, true)
 	for name, tc := range map[string]struct {
 		carrier   int64
 		questions []int64
@@ -182,7 +182,7 @@ func TestQuestionOfAnotherCarrier(t *testing.T) {
 		t.Error("the stranger stayed")
 	}
 
-	beStrict(t, v)
+	beStrict(t, v, true)
 	form = fault.Form{}
 	if _, err := store.Rules(t.Context(), v, second.ID, items, &form); err != nil {
 		t.Fatal(err)
@@ -196,10 +196,21 @@ func TestStrictnessAsksBeforeItRefuses(t *testing.T) {
 	store, v := setUp(t)
 	other := carrier.NewStore(pgtest.DB(t))
 	register(t, store, v, 453, 12)
-	rules(t, other, v, 453, texts(12)...) // and remembers them
-	register(t, store, v, 453, 13)
-	beStrict(t, v)
-	rules(t, other, v, 453, texts(13)...)
+	beStrict(t, v, true)
+	// It remembers the one carrier without the question, and that there is no other.
+	for id, field := range map[int64]string{453: "items.0.question_id", 454: "carrier_id"} {
+		var form fault.Form
+		if _, err := other.Rules(t.Context(), v, id, texts(id), &form); err != nil {
+			t.Fatal(err)
+		}
+		wantFields(t, form.Err(), field)
+	}
+	beStrict(t, v, false)
+	register(t, store, v, 453, 453)
+	register(t, store, v, 454, 454)
+	beStrict(t, v, true)
+	rules(t, other, v, 453, texts(453)...)
+	rules(t, other, v, 454, texts(454)...)
 }
 
 // Clients that bring the same news at the same time, through several processes, all succeed, and it is registered once.

@@ -51,12 +51,11 @@ func (s *Store) Rules(ctx context.Context, v account.View, carrier int64, items 
 func (s *Store) Register(ctx context.Context, v account.View, rules *Rules, items []Item) (*Rules, error) {
 	var unknown []int64
 	for _, item := range items {
-		if _, ok := rules.questions[item.QuestionID]; !ok {
+		if _, ok := rules.questions[item.QuestionID]; !ok && !slices.Contains(unknown, item.QuestionID) {
 			unknown = append(unknown, item.QuestionID)
 		}
 	}
-	slices.Sort(unknown) // in one order everywhere, or two requests wait for each other
-	if err := s.register(ctx, v, rules.carrier, slices.Compact(unknown)); err != nil {
+	if err := s.register(ctx, v, rules.carrier, unknown); err != nil {
 		return nil, err
 	}
 	s.rules.Forget(key{v.Org(), rules.carrier})
@@ -150,6 +149,8 @@ func (s *Store) addStrangers(ctx context.Context, v account.View, rules *Rules, 
 	return nil
 }
 
+// register writes the questions by id, in one order everywhere, or two requests would wait for each other; their positions follow
+// the order given.
 func (s *Store) register(ctx context.Context, v account.View, carrier int64, questions []int64) error {
 	b := &pgx.Batch{}
 	b.Queue(`

@@ -22,6 +22,8 @@ const (
 	PayloadTooLarge  Code = "payload_too_large"
 	UnsupportedMedia Code = "unsupported_media_type"
 	ValidationFailed Code = "validation_failed"
+	InvalidFQL       Code = "invalid_fql"
+	QueryTooBroad    Code = "query_too_broad"
 	Unavailable      Code = "unavailable"
 	Internal         Code = "internal"
 )

@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,6 +16,7 @@ import (
 	"earshot/internal/account"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
+	"earshot/internal/fql"
 	"earshot/internal/pg"
 )
 
@@ -54,6 +55,7 @@ type storedItem struct {
 	Question int64  `json:"q"`
 	Value    string `json:"v"`
 	Option   int64  `json:"o,omitempty"`
+	Text     bool   `json:"t,omitempty"`
 }
 
 func (s *Store) draft(ctx context.Context, v account.View, n New, form *fault.Form) (draft, error) {
@@ -85,20 +87,14 @@ func (s *Store) draft(ctx context.Context, v account.View, n New, form *fault.Fo
 	}
 	stored := make([]storedItem, len(d.result.Answers))
 	for i, a := range d.result.Answers {
-		stored[i] = storedItem{a.QuestionID, a.Value, a.OptionID}
+		stored[i] = storedItem{Question: a.QuestionID, Value: a.Value, Option: a.OptionID, Text: slices.Contains(d.result.Texts, a)}
 	}
 	if d.items, err = json.Marshal(stored); err != nil {
 		return draft{}, fmt.Errorf("encode items: %w", err)
 	}
-	if len(d.result.Texts) > 0 {
-		text := fold(strings.Join(d.result.Texts, "\n"))
-		d.searchText = &text
-	}
+	d.searchText = searchText(d.result.Texts)
 	return d, nil
 }
-
-// fold is the case folding of texts and of what they are searched for. It is ours because PostgreSQL's differs by locale.
-func fold(text string) string { return strings.ToLower(text) }
 
 func newFingerprint() string {
 	b := make([]byte, 16)
@@ -157,9 +153,17 @@ func (d draft) record(firstItem int64) Record {
 	return rec
 }
 
+// folded is a value's text in lower case, nil where that is the text itself.
+func (v Value) folded() *string {
+	if f := fql.Fold(v.Text); f != v.Text {
+		return &f
+	}
+	return nil
+}
+
 // number is a value's number for comparisons, as text for PostgreSQL to read; nil when it spells none.
 func (v Value) number() *string {
-	if !carrier.IsNumber(v.Text) {
+	if !fql.IsNumber(v.Text) {
 		return nil
 	}
 	return &v.Text

@@ -100,9 +100,10 @@ ON CONFLICT DO NOTHING`
 
 	// A retired value that is used again comes back to life.
 	insertValuesSQL = `
-INSERT INTO attribute_value AS v (organization_id, attribute_id, text, text_sha256, is_number, num)
-SELECT DISTINCT ON (a.id, g.text_sha256) $1, a.id, g.text, g.text_sha256, g.is_number, g.num::numeric
-FROM unnest($2::text[], $3::text[], $4::bytea[], $5::boolean[], $6::text[]) AS g (name, text, text_sha256, is_number, num)
+INSERT INTO attribute_value AS v (organization_id, attribute_id, text, folded, text_sha256, is_number, num)
+SELECT DISTINCT ON (a.id, g.text_sha256) $1, a.id, g.text, g.folded, g.text_sha256, g.is_number, g.num::numeric
+FROM unnest($2::text[], $3::text[], $4::text[], $5::bytea[], $6::boolean[], $7::text[])
+     AS g (name, text, folded, text_sha256, is_number, num)
 JOIN attribute a ON a.organization_id = $1 AND a.name = g.name
 WHERE NOT EXISTS (
     SELECT FROM attribute_value k
@@ -125,7 +126,7 @@ func insert(ctx context.Context, q pg.Querier, v account.View, drafts []draft) (
 	}
 	b := &pgx.Batch{}
 	b.Queue(insertAttributesSQL, v.Org(), in.names)
-	b.Queue(insertValuesSQL, v.Org(), in.names, in.texts, in.textSums, in.numbers, in.nums)
+	b.Queue(insertValuesSQL, v.Org(), in.names, in.texts, in.folded, in.textSums, in.numbers, in.nums)
 	b.Queue(insertSQL, in.insert(v)...).Query(func(rows pgx.Rows) error {
 		written, complete, err = collect(rows, drafts)
 		return err
@@ -149,7 +150,7 @@ type columns struct {
 	sources                                      []Source
 	profiles                                     []*carrier.Profile
 	satisfactions                                []*int16
-	searchTexts, nums                            []*string
+	searchTexts, folded, nums                    []*string
 }
 
 func (c *columns) insert(v account.View) []any {
@@ -182,6 +183,7 @@ func arguments(drafts []draft) *columns {
 				c.rowNumbers = append(c.rowNumbers, int64(i+1))
 				c.names = append(c.names, a.Name)
 				c.texts = append(c.texts, value.Text)
+				c.folded = append(c.folded, value.folded())
 				c.textSums = append(c.textSums, hash(value.Text))
 				c.numbers = append(c.numbers, value.IsNumber)
 				c.nums = append(c.nums, value.number())

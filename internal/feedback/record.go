@@ -14,12 +14,14 @@ import (
 // Store reads and writes feedback.
 type Store struct {
 	db       *pgxpool.Pool
+	reads    *pgxpool.Pool
 	carriers *carrier.Store
 }
 
-// NewStore returns a store on the database that asks carriers for their rules.
-func NewStore(db *pgxpool.Pool, carriers *carrier.Store) *Store {
-	return &Store{db: db, carriers: carriers}
+// NewStore returns a store on the database that asks carriers for their rules. Filters run on reads, whose connections must plan
+// every execution anew: a plan made for a common value is ruinous for a rare one.
+func NewStore(db, reads *pgxpool.Pool, carriers *carrier.Store) *Store {
+	return &Store{db: db, reads: reads, carriers: carriers}
 }
 
 // Record is one feedback. Parts that were not asked for are nil.

@@ -13,6 +13,7 @@ import (
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
+	"earshot/internal/fql"
 )
 
 // Limits of a create request.
@@ -38,7 +39,7 @@ func (s *Server) createFeedback(w http.ResponseWriter, r *http.Request, p accoun
 		if err != nil {
 			return err
 		}
-		return writeJSON(w, http.StatusCreated, wireSummary(rec))
+		return writeJSON(w, http.StatusCreated, wireSummary(rec, include{}))
 	}
 	if key[0] == "" || utf8.RuneCountInString(key[0]) > maxName {
 		form.Add("Idempotency-Key", "must have 1 to %d characters", maxName)
@@ -49,7 +50,7 @@ func (s *Server) createFeedback(w http.ResponseWriter, r *http.Request, p accoun
 		return err
 	}
 	body, err := s.Feedback.CreateOnce(r.Context(), p, key[0], sha256.Sum256(request), n, &form,
-		func(rec feedback.Record) ([]byte, error) { return encode(wireSummary(rec)) })
+		func(rec feedback.Record) ([]byte, error) { return encode(wireSummary(rec, include{})) })
 	if err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func (s *Server) updateFeedback(w http.ResponseWriter, r *http.Request, p accoun
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, wireSummary(rec))
+	return writeJSON(w, http.StatusOK, wireSummary(rec, include{}))
 }
 
 func newFeedback(in input) feedback.New {
@@ -185,7 +186,7 @@ func readValues(in input) []feedback.Value {
 			in.wrong(path, "must be a text or a number")
 		case utf8.RuneCountInString(text) > maxValueLength:
 			in.wrong(path, "must not be longer than %d characters", maxValueLength)
-		case !isText && !carrier.IsNumber(text):
+		case !isText && !fql.IsNumber(text):
 			in.wrong(path, "is a number too large or too small to keep")
 		default:
 			values = append(values, feedback.Value{Text: text, IsNumber: !isText})

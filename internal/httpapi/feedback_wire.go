@@ -55,13 +55,32 @@ type feedbackSummary struct {
 }
 
 type itemSummary struct {
-	QuestionID int64         `json:"question_id"`
-	Option     *struct{}     `json:"option"` // null in these answers, whatever was answered
-	Value      string        `json:"value"`
-	CreatedAt  stamp         `json:"created_at"`
-	Question   *wireQuestion `json:"question,omitempty"`
-	Topics     []string      `json:"topics,omitzero"`
-	Spans      []struct{}    `json:"spans,omitzero"`
+	QuestionID int64     `json:"question_id"`
+	Option     *struct{} `json:"option"` // null in these answers, whatever was answered
+	Value      string    `json:"value"`
+	CreatedAt  stamp     `json:"created_at"`
+	itemExtras
+}
+
+// itemExtras are the relations of an item, each there when asked for.
+type itemExtras struct {
+	Question *wireQuestion `json:"question,omitempty"`
+	Topics   []string      `json:"topics,omitzero"`
+	Spans    []struct{}    `json:"spans,omitzero"`
+}
+
+func extras(item feedback.Item, inc include) itemExtras {
+	var e itemExtras
+	if q := item.Question; q != nil {
+		e.Question = &wireQuestion{Name: q.Name, Order: q.Position, Type: q.Type, Required: zeroOrOne(q.Required)}
+	}
+	if inc.topics {
+		e.Topics = []string{}
+	}
+	if inc.spans {
+		e.Spans = []struct{}{}
+	}
+	return e
 }
 
 // feedbackDetail is a feedback in the retrieve answer.
@@ -82,16 +101,14 @@ type feedbackDetail struct {
 }
 
 type itemDetail struct {
-	ID               int64         `json:"id"`
-	FeedbackID       int64         `json:"feedback_id"`
-	QuestionID       int64         `json:"question_id"`
-	QuestionOptionID *int64        `json:"question_option_id"`
-	Option           *wireOption   `json:"option"`
-	Value            string        `json:"value"`
-	CreatedAt        stamp         `json:"created_at"`
-	Question         *wireQuestion `json:"question,omitempty"`
-	Topics           []string      `json:"topics,omitzero"`
-	Spans            []struct{}    `json:"spans,omitzero"`
+	ID               int64       `json:"id"`
+	FeedbackID       int64       `json:"feedback_id"`
+	QuestionID       int64       `json:"question_id"`
+	QuestionOptionID *int64      `json:"question_option_id"`
+	Option           *wireOption `json:"option"`
+	Value            string      `json:"value"`
+	CreatedAt        stamp       `json:"created_at"`
+	itemExtras
 }
 
 type wireSource struct {
@@ -123,8 +140,8 @@ type wireOwner struct {
 	Email string `json:"email"`
 }
 
-// wireSummary shows every part the record was loaded with.
-func wireSummary(rec feedback.Record) feedbackSummary {
+// wireSummary shows every part the record was loaded with, and of its items what was asked for.
+func wireSummary(rec feedback.Record, inc include) feedbackSummary {
 	out := feedbackSummary{
 		ID: rec.ID, CarrierID: rec.CarrierID, Fingerprint: rec.Fingerprint, Source: rec.Source.String(),
 		CreatedAt: stamp(rec.CreatedAt), CompletedAt: optionalStamp(rec.CompletedAt),
@@ -135,7 +152,9 @@ func wireSummary(rec feedback.Record) feedbackSummary {
 		out.Items = make([]itemSummary, len(rec.Items))
 	}
 	for i, item := range rec.Items {
-		out.Items[i] = itemSummary{QuestionID: item.QuestionID, Value: item.Value, CreatedAt: out.CreatedAt}
+		out.Items[i] = itemSummary{
+			QuestionID: item.QuestionID, Value: item.Value, CreatedAt: out.CreatedAt, itemExtras: extras(item, inc),
+		}
 	}
 	return out
 }
@@ -154,18 +173,10 @@ func wireDetail(rec feedback.Record, inc include) feedbackDetail {
 	for i, item := range rec.Items {
 		detail := itemDetail{
 			ID: item.ID, FeedbackID: rec.ID, QuestionID: item.QuestionID, Value: item.Value, CreatedAt: out.CreatedAt,
+			itemExtras: extras(item, inc),
 		}
 		if o := item.Option; o != nil {
 			detail.QuestionOptionID, detail.Option = &o.ID, &wireOption{ID: o.ID, Name: o.Name}
-		}
-		if q := item.Question; q != nil {
-			detail.Question = &wireQuestion{Name: q.Name, Order: q.Position, Type: q.Type, Required: zeroOrOne(q.Required)}
-		}
-		if inc.topics {
-			detail.Topics = []string{}
-		}
-		if inc.spans {
-			detail.Spans = []struct{}{}
 		}
 		out.Items[i] = detail
 	}

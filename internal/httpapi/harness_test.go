@@ -60,7 +60,7 @@ func newServer(db *pgxpool.Pool) *server {
 	s := &server{db: db, log: log, Server: &httpapi.Server{
 		Accounts:  account.NewStore(db),
 		Carriers:  carriers,
-		Feedback:  feedback.NewStore(db, carriers),
+		Feedback:  feedback.NewStore(db, db, carriers),
 		Pages:     http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }),
 		Log:       slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		BaseURL:   baseURL,

@@ -93,6 +93,21 @@ func (in input) count(name string, otherwise int) int {
 	return int(n)
 }
 
+// cursor reads a whole number from 0 on, if there is one. One beyond any id is as good as the largest.
+func (in input) cursor(name string) *int64 {
+	v, ok := in.given(name)
+	if !ok {
+		return nil
+	}
+	s, _ := scalar(v)
+	n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 63)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		in.wrong(name, "must be a whole number from 0")
+		return nil
+	}
+	return new(int64(min(n, math.MaxInt64)))
+}
+
 // objects reads a list of at most most objects.
 func (in input) objects(name string, most int) []input {
 	v, ok := in.given(name)

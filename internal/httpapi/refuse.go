@@ -26,6 +26,8 @@ var statuses = map[fault.Code]int{
 	fault.PayloadTooLarge:  http.StatusRequestEntityTooLarge,
 	fault.UnsupportedMedia: http.StatusUnsupportedMediaType,
 	fault.ValidationFailed: http.StatusUnprocessableEntity,
+	fault.InvalidFQL:       http.StatusUnprocessableEntity,
+	fault.QueryTooBroad:    http.StatusUnprocessableEntity,
 	fault.Unavailable:      http.StatusServiceUnavailable,
 	fault.Internal:         http.StatusInternalServerError,
 }

@@ -35,9 +35,9 @@ func TestRoutingRefusals(t *testing.T) {
 	for _, tc := range [][3]string{
 		{http.MethodPatch, "/v4/feedback/" + id, "GET, HEAD, PUT"},
 		{http.MethodDelete, "/v4/carriers", "GET, HEAD"},
-		{http.MethodOptions, "/v4/feedback/", "POST"},
+		{http.MethodOptions, "/v4/feedback/", "DELETE, GET, HEAD, POST"},
 		{http.MethodPost, "/healthz", "GET, HEAD"},
-		{"BREW", "/v4/feedback", "POST"},
+		{"BREW", "/v4/feedback", "DELETE, GET, HEAD, POST"},
 	} {
 		if a := c.send(tc[0], tc[1], "", "").refused(405, "method_not_allowed"); a.header.Get("Allow") != tc[2] {
 			t.Errorf("%s %s: Allow is %q, want %q", tc[0], tc[1], a.header.Get("Allow"), tc[2])

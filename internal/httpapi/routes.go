@@ -17,9 +17,12 @@ type route struct {
 
 // routes is the whole interface, in the order of its documentation.
 var routes = []route{
+	{pattern: "GET /v4/feedback", scope: account.FeedbackRead, call: (*Server).listFeedback},
 	{pattern: "POST /v4/feedback", scope: account.FeedbackWrite, call: (*Server).createFeedback},
 	{pattern: "GET /v4/feedback/{id}", scope: account.FeedbackRead, call: (*Server).retrieveFeedback},
 	{pattern: "PUT /v4/feedback/{id}", scope: account.FeedbackWrite, call: (*Server).updateFeedback},
+	{pattern: "DELETE /v4/feedback", scope: account.FeedbackWrite, call: (*Server).deleteFeedback},
+	{pattern: "POST /v4/fql/explain", scope: account.FeedbackRead, call: (*Server).explainFQL},
 	{pattern: "GET /v4/carriers", scope: account.FeedbackRead, call: (*Server).listCarriers},
 
 	{pattern: "GET /healthz", public: (*Server).health},

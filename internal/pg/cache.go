@@ -2,6 +2,7 @@ package pg
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -48,7 +49,13 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K, load func(context.Context)
 	if ok && time.Now().Before(e.until) {
 		return e.value, nil
 	}
-	loaded := c.flight.DoChan(strconv.FormatUint(generation, 10)+" "+c.name(key), func() (any, error) {
+	loaded := c.flight.DoChan(strconv.FormatUint(generation, 10)+" "+c.name(key), func() (loaded any, err error) {
+		// It runs in a goroutine of its own, where a panic would end the process instead of one request.
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic while loading: %T", p)
+			}
+		}()
 		// Age counts from before the read: what is read may be that old already.
 		until := time.Now().Add(cacheLife)
 		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), cacheLoad)

@@ -202,6 +202,40 @@ func TestCacheSurvivesACancelledCaller(t *testing.T) {
 	})
 }
 
+// A caller whose time is up does not wait for the read, nor does it cost anybody the value.
+func TestCacheDoesNotHoldACancelledCaller(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, s := newCache(), newSlow()
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		if _, err := c.Get(ctx, "a", s.load); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want that the time is up", err)
+		}
+		if waited := time.Since(start); waited != 100*time.Millisecond {
+			t.Errorf("it waited %v", waited)
+		}
+		s.release <- 7
+		synctest.Wait()
+		want(t, c, "a", 8, 7)
+	})
+}
+
+// A read that nobody's context ends any more ends by itself.
+func TestCacheEndsALoadThatHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, err := newCache().Get(t.Context(), "a", func(ctx context.Context) (int, error) {
+			<-ctx.Done()
+			return 0, ctx.Err()
+		})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want that the time is up", err)
+		}
+	})
+}
+
 // The load still sees the caller's values: a trace goes through it.
 func TestCacheLoadSeesTheCallersValues(t *testing.T) {
 	t.Parallel()

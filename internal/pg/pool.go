@@ -27,7 +27,10 @@ type Settings struct {
 	URL              string
 	MaxConns         int32
 	StatementTimeout time.Duration
-	Tracer           pgx.QueryTracer
+	// CustomPlans has every execution planned for its own values. After five executions PostgreSQL may otherwise settle
+	// on one plan for all, and a rare value is then looked for as if it were common.
+	CustomPlans bool
+	Tracer      pgx.QueryTracer
 }
 
 // Open returns a pool for the database. It connects lazily: an unreachable server is noticed by the first statement
@@ -48,6 +51,9 @@ func Open(ctx context.Context, s Settings) (*pgxpool.Pool, error) {
 	// Our statements are short; compiling them costs more than running them.
 	params["jit"] = "off"
 	params["statement_timeout"] = fmt.Sprint(s.StatementTimeout.Milliseconds())
+	if s.CustomPlans {
+		params["plan_cache_mode"] = "force_custom_plan"
+	}
 	params["idle_in_transaction_session_timeout"] = "30000"
 	return pgxpool.NewWithConfig(ctx, cfg)
 }

@@ -15,12 +15,13 @@ CREATE TABLE attribute (
 );
 
 -- One row per distinct text of an attribute. The key is a hash because a text of 1,000 characters
--- does not fit a btree entry. is_number tells how the first one who sent it spelled it: a number or a string.
+-- does not fit a btree entry. folded is the text in lower case where that differs, for $like. is_number tells how the first one who sent it spelled it: a number or a string.
 CREATE TABLE attribute_value (
     organization_id bigint NOT NULL,
     id              bigint NOT NULL DEFAULT nextval('dictionary_id'),
     attribute_id    bigint NOT NULL,
     text            text NOT NULL,
+    folded          text,
     text_sha256     bytea NOT NULL,
     is_number       boolean NOT NULL,
     num             numeric,
@@ -69,7 +70,8 @@ CREATE INDEX feedback_dictionary ON feedback USING gin (attribute_value_ids, top
     WITH (fastupdate = on, gin_pending_list_limit = 16384);
 
 -- Written and deleted with its feedback in one statement; a foreign key would only add a check to every create.
--- items: [{"q": question id, "v": value, "o": option id}], in the order sent.
+-- items: [{"q": question id, "v": value, "o": option id, "t": true for a text}], in the order sent.
+-- search_text: the text answers in lower case, each behind marks that tell its question (feedback/searchtext.go).
 CREATE TABLE feedback_content (
     organization_id bigint NOT NULL,
     feedback_id     bigint NOT NULL,

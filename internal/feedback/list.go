@@ -1,0 +1,127 @@
+package feedback
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/jackc/pgx/v5"
+
+	"earshot/internal/account"
+	"earshot/internal/fql"
+	"earshot/internal/pg"
+)
+
+// Page is which part of a list is asked for. Ids grow with arrival; descending starts with the newest.
+type Page struct {
+	Ascending bool
+	After     *int64 // continue strictly past this id, which need not exist
+	Size      int
+	Parts     Parts
+}
+
+// List returns one page of the records that match, and how many match in all: exact, and seen in the same snapshot as the page. A
+// filter that takes too long is fault.QueryTooBroad.
+//
+// Rows commit out of order. So that a client walking upwards misses none, an ascending page ends at the horizon: ids above it may
+// still be joined by smaller ones. The total counts them already.
+func (s *Store) List(ctx context.Context, v account.View, q fql.Query, p Page) ([]Record, int64, error) {
+	f, err := s.resolve(ctx, v, q)
+	if err != nil {
+		return nil, 0, err
+	}
+	var args pg.Args
+	sql, err := s.pageSQL(ctx, f, p, &args)
+	if err != nil {
+		return nil, 0, err
+	}
+	total, err := f.total()
+	if err != nil {
+		return nil, 0, err
+	}
+	var page []Record
+	var n int64
+	b := &pgx.Batch{}
+	b.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
+		page, err = pgx.CollectRows(rows, scanRecord)
+		return err
+	})
+	b.Queue(total.sql, total.args...).QueryRow(func(row pgx.Row) error { return row.Scan(&n) })
+	if err := s.snapshot(ctx, b); err != nil {
+		return nil, 0, tooBroad(err, "list feedback")
+	}
+	if err := s.addParts(ctx, v, page, p.Parts); err != nil {
+		return nil, 0, fmt.Errorf("list feedback: %w", err)
+	}
+	return page, n, nil
+}
+
+// snapshot runs a batch in one read-only transaction that sees one moment, in one round trip.
+func (s *Store) snapshot(ctx context.Context, b *pgx.Batch) error {
+	all := &pgx.Batch{}
+	all.Queue("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+	all.QueuedQueries = append(all.QueuedQueries, b.QueuedQueries...)
+	all.Queue("COMMIT")
+	return s.reads.SendBatch(ctx, all).Close()
+}
+
+// pageSQL selects the page from the narrow table first and joins the wide one to it: the other way round PostgreSQL may read
+// the content of every match before it sorts.
+func (s *Store) pageSQL(ctx context.Context, f *filter, p Page, args *pg.Args) (string, error) {
+	where, err := f.matching(args)
+	if err != nil {
+		return "", err
+	}
+	order, past := "DESC", "<"
+	if p.Ascending {
+		order, past = "ASC", ">"
+		horizon, err := s.horizon(ctx, f.view)
+		if err != nil {
+			return "", err
+		}
+		where += " AND f.id <= " + args.Bind(horizon)
+	}
+	if p.After != nil {
+		where += " AND f.id " + past + " " + args.Bind(*p.After)
+	}
+	return `
+		SELECT ` + recordColumns + `
+		FROM (
+			SELECT f.* FROM feedback f
+			WHERE ` + where + `
+			ORDER BY f.id ` + order + `
+			LIMIT ` + args.Bind(p.Size) + `
+		) AS f
+		JOIN feedback_content c ON c.organization_id = f.organization_id AND c.feedback_id = f.id
+		ORDER BY f.id ` + order, nil
+}
+
+// horizon is the largest id below which nothing of the organization is still to be committed. Writers lock the last id handed out
+// before they take theirs (feedback_take_ids). The sequence is read before the locks: a writer who comes between takes ids above it.
+func (s *Store) horizon(ctx context.Context, v account.View) (int64, error) {
+	var last int64
+	var locked []int64
+	b := &pgx.Batch{}
+	b.Queue(`SELECT last_value FROM feedback_id`).QueryRow(func(row pgx.Row) error { return row.Scan(&last) })
+	b.Queue(`
+		SELECT objid::bigint
+		FROM pg_locks
+		WHERE locktype = 'advisory' AND objsubid = 2 AND classid::bigint = $1
+		  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`, v.Org()).
+		Query(func(rows pgx.Rows) (err error) {
+			locked, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+			return err
+		})
+	if err := s.db.SendBatch(ctx, b).Close(); err != nil {
+		return 0, fmt.Errorf("read horizon: %w", err)
+	}
+	horizon := last
+	for _, low := range locked {
+		// The lock holds the low 31 bits of an id; the id itself is not far back. A writer who locked after the sequence was
+		// read may hold a later one, whose difference then wraps to almost all bits.
+		if back := (last - low) & math.MaxInt32; back < 1<<30 {
+			horizon = min(horizon, last-back)
+		}
+	}
+	return horizon, nil
+}

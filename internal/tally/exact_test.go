@@ -1,0 +1,201 @@
+package tally_test
+
+import (
+	"context"
+	"errors"
+	mathrand "math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"earshot/internal/pg"
+	"earshot/internal/pg/pgtest"
+	"earshot/internal/tally"
+)
+
+// storm writes from several connections at once, while the other functions run again and again until the writers are done.
+// The first error of a writer fails the test; the others report theirs.
+func storm(t *testing.T, w *world, transactions int, meanwhile ...func(ctx context.Context)) {
+	t.Helper()
+	seed := mathrand.Uint64()
+	t.Logf("seed %d", seed)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var writers, others sync.WaitGroup
+	for _, f := range meanwhile {
+		others.Go(func() {
+			for ctx.Err() == nil {
+				f(ctx)
+			}
+		})
+	}
+	for n := range uint64(4) {
+		writers.Go(func() {
+			if err := w.write(t.Context(), mathrand.New(mathrand.NewPCG(seed, n)), transactions); err != nil {
+				t.Errorf("writer %d: %v", n, err)
+			}
+		})
+	}
+	writers.Wait()
+	cancel()
+	others.Wait()
+}
+
+// reader compares what is kept with what is counted, and remembers how often.
+func reader(t *testing.T, w *world, compared *atomic.Int64) func(context.Context) {
+	return func(ctx context.Context) {
+		diff, err := w.difference(ctx, w.db)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		if diff != "" {
+			t.Errorf("tallies (-counted +kept):\n%s", diff)
+		}
+		compared.Add(1)
+	}
+}
+
+// folder folds, and remembers how much.
+func folder(t *testing.T, store *tally.Store, folded *atomic.Int64) func(context.Context) {
+	return func(ctx context.Context) {
+		n, err := store.Fold(ctx)
+		if err != nil && ctx.Err() == nil {
+			t.Error(err)
+		}
+		folded.Add(n)
+	}
+}
+
+// own returns a pool of the test's own database.
+func own(t testing.TB) *pgxpool.Pool {
+	t.Helper()
+	return open(t, pg.Settings{URL: pgtest.New(t), MaxConns: 16})
+}
+
+// Rollups and unfolded deltas are the count in every snapshot, while records are created, changed and removed and two folds run.
+func TestFoldIsExactInEverySnapshot(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, own(t))
+	w.store.SetSlice(5)
+	var compared, folded atomic.Int64
+	storm(t, w, 120, reader(t, w, &compared), folder(t, w.store, &folded), folder(t, tally.NewStore(w.db), &folded))
+	if compared.Load() < 3 || folded.Load() < 100 {
+		t.Errorf("%d comparisons, %d deltas folded while others wrote", compared.Load(), folded.Load())
+	}
+	w.foldAll(t)
+	w.drifted(t)
+	empty := read[int64](t, w.db, `
+		SELECT (SELECT count(*) FROM feedback_rollup
+		        WHERE (n, sat_n, sat_sum, completed_n, sentiment_n, sentiment_sum) = (0, 0, 0, 0, 0, 0))
+		     + (SELECT count(*) FROM facet_rollup WHERE (n, sat_n, sat_sum) = (0, 0, 0))`)
+	if empty != 0 {
+		t.Errorf("%d rows that count nothing were kept", empty)
+	}
+	if drifts, err := w.store.Verify(t.Context(), w.view); err != nil || len(drifts) != 0 {
+		t.Errorf("verify: %v, %v", drifts, err)
+	}
+}
+
+// Somebody who holds a snapshot for long does not hold the fold back, and goes on seeing exact tallies of his moment.
+func TestFoldUnderALongSnapshot(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, own(t))
+	w.fill(t, 50)
+	err := pgx.BeginTxFunc(t.Context(), w.db, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, func(held pgx.Tx) error {
+		before := read[int64](t, held, `SELECT count(*) FROM feedback_delta`)
+		var compared, folded atomic.Int64
+		storm(t, w, 60, reader(t, w, &compared), folder(t, w.store, &folded))
+		w.foldAll(t)
+		w.drifted(t)
+		diff, err := w.differenceIn(t.Context(), held)
+		if diff != "" {
+			t.Errorf("the held snapshot (-counted +kept):\n%s", diff)
+		}
+		if n := read[int64](t, held, `SELECT count(*) FROM feedback_delta`); n != before {
+			t.Errorf("the held snapshot had %d deltas and has %d", before, n)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A writer who takes his time holds the fold back to where he began, and nothing he or others wrote is lost or counted twice.
+func TestFoldWaitsForASlowWriter(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, own(t))
+	w.fill(t, 5)
+	slow, err := w.db.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Rollback(t.Context()) //nolint:errcheck // committed below
+	if err := w.create(t.Context(), slow, mathrand.New(mathrand.NewPCG(1, 2)), 7); err != nil {
+		t.Fatal(err)
+	}
+	w.fill(t, 11)
+	eventually(t, "what was before the slow writer folded", func() bool {
+		if _, err := w.store.Fold(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return w.unfolded(t) == 11
+	})
+	w.drifted(t)
+	if err := slow.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.unfolded(t); n != 18 {
+		t.Errorf("%d deltas are not folded, want those of the slow writer and what came after him", n)
+	}
+	w.drifted(t)
+	w.foldAll(t)
+	w.drifted(t)
+}
+
+// A fold whose connection is cut at any moment has folded all of a slice or nothing.
+func TestFoldCutInTheMiddle(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, own(t))
+	config := w.db.Config()
+	config.ConnConfig.RuntimeParams["application_name"] = "victim"
+	config.MaxConns = 1
+	db, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	victim := tally.NewStore(db)
+	victim.SetSlice(7)
+	var compared, cut, survived atomic.Int64
+	storm(t, w, 80, reader(t, w, &compared),
+		func(ctx context.Context) {
+			if _, err := victim.Fold(ctx); err != nil && ctx.Err() == nil {
+				cut.Add(1)
+			} else {
+				survived.Add(1)
+			}
+		},
+		func(ctx context.Context) {
+			_, err := w.db.Exec(ctx, `
+				SELECT pg_terminate_backend(pid)
+				FROM pg_stat_activity
+				WHERE datname = current_database() AND application_name = 'victim' AND backend_xid IS NOT NULL AND random() < 0.1`)
+			if err != nil && !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+	t.Logf("%d folds cut, %d not", cut.Load(), survived.Load())
+	if cut.Load() == 0 {
+		t.Error("no fold was cut")
+	}
+	w.drifted(t)
+	w.foldAll(t)
+	w.drifted(t)
+}

@@ -1,0 +1,107 @@
+// Package tally keeps exact counts. Whoever changes feedback appends, in the same transaction, delta rows that say what it adds
+// and takes away; the fold sums them into rollups and deletes them. For every snapshot, rollups plus the deltas in it are the count.
+// Verify says whether that holds, Rebuild makes it hold again.
+package tally
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"earshot/internal/account"
+	"earshot/internal/fault"
+	"earshot/internal/pg"
+)
+
+// Store folds deltas and checks what was folded.
+type Store struct {
+	db    *pgxpool.Pool
+	slice int // deltas folded in one transaction, give or take the last writer's
+}
+
+// NewStore returns a store on the database.
+func NewStore(db *pgxpool.Pool) *Store { return &Store{db: db, slice: 50_000} }
+
+// session is where the fold works: the pool, or the connection that holds a loop's lock.
+type session interface {
+	pg.Querier
+	Begin(ctx context.Context) (pgx.Tx, error)
+}
+
+// whole refuses a view narrowed to one owner: tallies know no owners.
+func whole(v account.View) error {
+	if _, narrowed := v.Owner(); narrowed {
+		return fault.New(fault.Forbidden, "Tallies are kept for the whole organization.")
+	}
+	return nil
+}
+
+// What is counted, each as the deltas have it: records of the organization $1 as they stand, and stretches of its deltas.
+const (
+	records = `
+		SELECT f.carrier_id, f.day, f.source, f.status, coalesce(f.nps_profile, 0)::smallint AS nps, 1 AS n,
+		       (f.satisfaction IS NOT NULL)::int AS sat_n, coalesce(f.satisfaction, 0)::int AS sat_sum,
+		       (f.completed_at IS NOT NULL)::int AS completed_n,
+		       (f.sentiment IS NOT NULL)::int AS sentiment_n, coalesce(f.sentiment, 0)::int AS sentiment_sum,
+		       ARRAY(SELECT DISTINCT unnest(f.attribute_value_ids || f.topic_ids || f.answer_ids)) AS value_ids, 1 AS value_n,
+		       (f.satisfaction IS NOT NULL)::int AS value_sat_n, coalesce(f.satisfaction, 0)::int AS value_sat_sum
+		FROM feedback f
+		WHERE f.organization_id = $1`
+
+	deltas = `
+		SELECT *
+		FROM feedback_delta
+		WHERE organization_id = $1 AND xid >= $2 AND xid < $3`
+
+	unfolded = `
+		SELECT *
+		FROM feedback_delta
+		WHERE organization_id = $1
+		  AND xid >= coalesce((SELECT bound FROM tally_fold WHERE organization_id = $1), '0')`
+)
+
+// grains sums what is counted by the keys of feedback_rollup.
+func grains(counted string) string {
+	return `
+	SELECT g.grain, g.bucket, g.carrier_id, g.source, c.status, c.nps, sum(c.n)::bigint AS n,
+	       sum(c.sat_n)::bigint AS sat_n, sum(c.sat_sum)::bigint AS sat_sum, sum(c.completed_n)::bigint AS completed_n,
+	       sum(c.sentiment_n)::bigint AS sentiment_n, sum(c.sentiment_sum)::bigint AS sentiment_sum
+	FROM (
+		SELECT carrier_id, day, source, status, nps, sum(n) AS n, sum(sat_n) AS sat_n, sum(sat_sum) AS sat_sum,
+		       sum(completed_n) AS completed_n, sum(sentiment_n) AS sentiment_n, sum(sentiment_sum) AS sentiment_sum
+		FROM (` + counted + `) AS d
+		GROUP BY carrier_id, day, source, status, nps
+	) AS c
+	CROSS JOIN LATERAL (VALUES
+		(1::smallint, '-infinity'::date, 0::bigint, 0::smallint),
+		(2, '-infinity', c.carrier_id, c.source),
+		(3, c.day, c.carrier_id, 0),
+		(4, date_trunc('month', c.day::timestamp)::date, c.carrier_id, c.source)
+	) AS g (grain, bucket, carrier_id, source)
+	GROUP BY g.grain, g.bucket, g.carrier_id, g.source, c.status, c.nps
+	HAVING sum(c.n) <> 0 OR sum(c.sat_n) <> 0 OR sum(c.sat_sum) <> 0 OR sum(c.completed_n) <> 0
+	    OR sum(c.sentiment_n) <> 0 OR sum(c.sentiment_sum) <> 0`
+}
+
+// facets sums what is counted by the keys of facet_rollup. An id that is neither an attribute nor a value of one is always kept.
+// The dictionary is looked up id by id: it may hold millions of values of attributes that are not rolled up, and no plan may read them all.
+func facets(counted string) string {
+	return `
+	WITH cell AS (
+		SELECT u.value_id, date_trunc('month', d.day::timestamp)::date AS month, d.nps,
+		       coalesce(sum(d.value_n), 0)::bigint AS n, coalesce(sum(d.value_sat_n), 0)::bigint AS sat_n,
+		       coalesce(sum(d.value_sat_sum), 0)::bigint AS sat_sum
+		FROM (` + counted + `) AS d
+		CROSS JOIN LATERAL unnest(d.value_ids) AS u (value_id)
+		GROUP BY 1, 2, 3
+		HAVING sum(d.value_n) <> 0 OR sum(d.value_sat_n) <> 0 OR sum(d.value_sat_sum) <> 0
+	), known AS MATERIALIZED (
+		SELECT c.*, (SELECT v.attribute_id FROM attribute_value v WHERE v.organization_id = $1 AND v.id = c.value_id) AS attribute_id
+		FROM cell c
+	)
+	SELECT *
+	FROM known k
+	WHERE coalesce((SELECT a.rolled_up FROM attribute a
+	                WHERE a.organization_id = $1 AND a.id = coalesce(k.attribute_id, k.value_id)), true)`
+}
