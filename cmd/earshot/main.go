@@ -21,6 +21,7 @@ type commands struct {
 	Migrate migrateCmd `cmd:"" help:"Bring the database schema up to date, or say where it stands."`
 	Init    initCmd    `cmd:"" help:"Set up an organization to start with: a user, a carrier with questions, a token."`
 	Token   tokenCmd   `cmd:"" help:"Create, list and revoke access tokens."`
+	Verify  verifyCmd  `cmd:"" help:"Recount feedback and compare with the tallies that totals come from."`
 	Version versionCmd `cmd:"" help:"Print the version of this binary and of the schema it needs."`
 }
 

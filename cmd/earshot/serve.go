@@ -19,6 +19,7 @@ import (
 	"earshot/internal/feedback"
 	"earshot/internal/httpapi"
 	"earshot/internal/pg"
+	"earshot/internal/tally"
 	"earshot/internal/webui"
 )
 
@@ -32,13 +33,19 @@ type serveCmd struct {
 	RequestTimeout   string `env:"EARSHOT_REQUEST_TIMEOUT" default:"30s" help:"How long a request may take (default ${default})."`
 	StatementTimeout string `env:"EARSHOT_STATEMENT_TIMEOUT" default:"10s" help:"How long one database statement may take (default ${default})."`
 	ShutdownTimeout  string `env:"EARSHOT_SHUTDOWN_TIMEOUT" default:"30s" help:"How long requests under way may take to finish when stopping (default ${default})."`
-	DatabaseConns    string `env:"EARSHOT_DATABASE_CONNS" default:"16" placeholder:"N" help:"Most connections to the database (default ${default})."`
+	AdminListen      string `env:"EARSHOT_ADMIN_LISTEN" placeholder:"HOST:PORT" help:"Address for metrics and profiles; keep it private (default none)."`
+	Role             string `env:"EARSHOT_ROLE" default:"all" help:"api answers requests, worker does background work only, all does both (default ${default})."`
+	RateLimit        string `env:"EARSHOT_RATE_LIMIT" default:"0" placeholder:"N" help:"Requests a second that each token may make, 0 for no limit (default ${default})."`
+	RateBurst        string `env:"EARSHOT_RATE_BURST" default:"100" placeholder:"N" help:"Requests that a token may make at once (default ${default})."`
+	DatabaseConns    string `env:"EARSHOT_DATABASE_CONNS" default:"16" placeholder:"N" help:"Most connections to the database, half of them for filters (default ${default})."`
 }
 
 // settings are the flags, read and checked.
 type settings struct {
 	database                         pg.Settings
 	listen, baseURL, logFormat       string
+	adminListen, role                string
+	limits                           httpapi.Limits
 	logLevel                         slog.Level
 	bodyLimit                        int64
 	requestTimeout, shutdownDeadline time.Duration
@@ -48,15 +55,25 @@ type settings struct {
 func (c *serveCmd) check() (settings, error) {
 	var m mistakes
 	var s settings
+	conns := m.whole("database-conns", c.DatabaseConns, 4, 10_000)
 	s.database = pg.Settings{
 		URL:              c.url(&m),
-		MaxConns:         int32(m.whole("database-conns", c.DatabaseConns, 2, 10_000)),
+		MaxConns:         int32(conns / 2),
 		StatementTimeout: m.duration("statement-timeout", c.StatementTimeout),
 	}
-	s.listen = c.Listen
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		m.add("listen", "must be host:port, such as 127.0.0.1:8080, not %q", c.Listen)
+	// Four requests for each connection: enough to keep it busy, and none waits for more than a few others.
+	inFlight := int(conns/2) * 4
+	s.limits = httpapi.Limits{
+		InFlight: map[httpapi.Class]int{httpapi.Read: inFlight, httpapi.Write: inFlight, httpapi.Bulk: max(2, inFlight/8)},
+		Rate:     float64(m.whole("rate-limit", c.RateLimit, 0, 1_000_000)),
+		Burst:    int(m.whole("rate-burst", c.RateBurst, 1, 1_000_000)),
 	}
+	s.role = m.oneOf("role", c.Role, "api", "worker", "all")
+	if s.adminListen = c.AdminListen; s.adminListen != "" {
+		m.address("admin-listen", s.adminListen)
+	}
+	s.listen = c.Listen
+	m.address("listen", c.Listen)
 	if s.baseURL = c.BaseURL; s.baseURL != "" {
 		s.baseURL = m.baseURL(c.BaseURL)
 	}
@@ -70,7 +87,7 @@ func (c *serveCmd) check() (settings, error) {
 	return s, m.err()
 }
 
-// Run serves until ctx ends, then lets the requests under way finish.
+// Run serves until ctx ends, then lets the requests under way finish, and then the background work.
 func (c *serveCmd) Run(ctx context.Context, std streams) error {
 	s, err := c.check()
 	if err != nil {
@@ -91,36 +108,65 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 	if err := pg.Check(ctx, db); err != nil {
 		return fmt.Errorf("this database cannot be served:\n%w", err)
 	}
-	var lc net.ListenConfig
-	listener, err := lc.Listen(ctx, "tcp", s.listen)
+	accounts, carriers, tallies := account.NewStore(db), carrier.NewStore(db), tally.NewStore(db)
+	if err := tallies.Refold(ctx); err != nil {
+		return err
+	}
+	records := feedback.NewStore(db, reads, carriers)
+
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var loops sync.WaitGroup
+	defer loops.Wait()
+	defer stop()
+	signals := newSignals()
+	signals.watchPool("writes", db)
+	signals.watchPool("filters", reads)
+	signals.registry.MustRegister(&backlog{tallies: tallies, records: records, log: log})
+	if s.adminListen != "" {
+		admin, err := bind(ctx, s.adminListen)
+		if err != nil {
+			return err
+		}
+		log.InfoContext(ctx, "admin address", "address", admin.Addr().String())
+		loops.Go(func() { serveAdmin(background, admin, signals.adminHandler(), log) })
+	}
+	loops.Go(func() { tallies.Run(background, log) })
+	if s.role == "worker" {
+		log.InfoContext(ctx, "working")
+		<-ctx.Done()
+		return nil
+	}
+	loops.Go(func() { listen(background, db, log, accounts, carriers) })
+	listener, err := bind(ctx, s.listen)
 	if err != nil {
 		return err
 	}
 	if s.baseURL == "" {
 		s.baseURL = "http://" + listener.Addr().String()
 	}
-	accounts, carriers := account.NewStore(db), carrier.NewStore(db)
 	var draining atomic.Bool
-	handler := (&httpapi.Server{
+	api := &httpapi.Server{
 		Accounts:  accounts,
 		Carriers:  carriers,
-		Feedback:  feedback.NewStore(db, reads, carriers),
+		Feedback:  records,
 		Pages:     webui.Handler(),
 		Log:       log,
 		BaseURL:   s.baseURL,
 		BodyLimit: s.bodyLimit,
 		Timeout:   s.requestTimeout,
+		Limits:    s.limits,
+		Observe:   signals.observe,
 		Ready:     func(ctx context.Context) error { return ready(ctx, db, &draining) },
-	}).Handler()
-
-	background, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var loops sync.WaitGroup
-	loops.Go(func() { listen(background, db, log, accounts, carriers) })
-	defer loops.Wait()
-	defer stop()
-
+	}
+	handler := api.Handler()
+	signals.watchServer(api)
 	log.InfoContext(ctx, "listening", "address", listener.Addr().String(), "base_url", s.baseURL)
 	return serve(ctx, listener, handler, log, s, &draining)
+}
+
+func bind(ctx context.Context, address string) (net.Listener, error) {
+	var lc net.ListenConfig
+	return lc.Listen(ctx, "tcp", address)
 }
 
 // listen makes edits done by other processes felt at once.

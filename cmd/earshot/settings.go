@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"strconv"
@@ -49,6 +50,12 @@ func (m *mistakes) oneOf(flag, text string, choices ...string) string {
 	}
 	m.add(flag, "must be one of %s, not %q", strings.Join(choices, ", "), text)
 	return ""
+}
+
+func (m *mistakes) address(flag, text string) {
+	if _, _, err := net.SplitHostPort(text); err != nil {
+		m.add(flag, "must be host:port, such as 127.0.0.1:8080, not %q", text)
+	}
 }
 
 // baseURL is the address the service is reached at, without a slash at its end.

@@ -70,14 +70,28 @@ func (s *Store) OpenOrganization(ctx context.Context, name string) (Organization
 	return s.OrganizationByName(ctx, name)
 }
 
+// Organizations lists all of them by id, for an operator.
+func (s *Store) Organizations(ctx context.Context) ([]Organization, error) {
+	rows, err := s.db.Query(ctx, organizationSQL+` ORDER BY o.id`)
+	if err != nil {
+		return nil, fmt.Errorf("list organizations: %w", err)
+	}
+	orgs, err := pgx.CollectRows(rows, pgx.RowToStructByName[Organization])
+	if err != nil {
+		return nil, fmt.Errorf("list organizations: %w", err)
+	}
+	return orgs, nil
+}
+
+const organizationSQL = `
+	SELECT o.id, o.name, o.time_zone, o.strict_carriers, t.id AS main_team_id
+	FROM organization o
+	JOIN team t ON t.organization_id = o.id AND t.main`
+
 // OrganizationByName finds an organization for an operator who names it. An unknown name is fault.NotFound.
 // It takes no view: it is how an operator gets one.
 func (s *Store) OrganizationByName(ctx context.Context, name string) (Organization, error) {
-	rows, err := s.db.Query(ctx, `
-		SELECT o.id, o.name, o.time_zone, o.strict_carriers, t.id AS main_team_id
-		FROM organization o
-		JOIN team t ON t.organization_id = o.id AND t.main
-		WHERE o.name = $1`, strings.TrimSpace(name))
+	rows, err := s.db.Query(ctx, organizationSQL+` WHERE o.name = $1`, strings.TrimSpace(name))
 	if err != nil {
 		return Organization{}, fmt.Errorf("find organization: %w", err)
 	}

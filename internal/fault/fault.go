@@ -24,6 +24,7 @@ const (
 	ValidationFailed Code = "validation_failed"
 	InvalidFQL       Code = "invalid_fql"
 	QueryTooBroad    Code = "query_too_broad"
+	RateLimited      Code = "rate_limited"
 	Unavailable      Code = "unavailable"
 	Internal         Code = "internal"
 )

@@ -31,6 +31,11 @@ func (s *Store) Delete(ctx context.Context, v account.View, q fql.Query, limit i
 	if err != nil {
 		return Deletion{}, err
 	}
+	done, err := s.counts.take(ctx, v, total.way)
+	if err != nil {
+		return Deletion{}, err
+	}
+	defer done()
 	var args pg.Args
 	where, err := f.matching(&args)
 	if err != nil {

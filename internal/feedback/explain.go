@@ -29,6 +29,11 @@ func (s *Store) Explain(ctx context.Context, v account.View, q fql.Query) (Expla
 	if err != nil {
 		return Explanation{}, err
 	}
+	done, err := s.counts.take(ctx, v, total.way)
+	if err != nil {
+		return Explanation{}, err
+	}
+	defer done()
 	var page, count pg.Args
 	pageSQL, err := s.pageSQL(ctx, f, Page{Size: 10}, &page)
 	if err != nil {

@@ -39,6 +39,11 @@ func (s *Store) List(ctx context.Context, v account.View, q fql.Query, p Page) (
 	if err != nil {
 		return nil, 0, err
 	}
+	done, err := s.counts.take(ctx, v, total.way)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer done()
 	var page []Record
 	var n int64
 	b := &pgx.Batch{}
@@ -124,4 +129,19 @@ func (s *Store) horizon(ctx context.Context, v account.View) (int64, error) {
 		}
 	}
 	return horizon, nil
+}
+
+// HorizonLag is how many ids were handed out above the lowest one that is not committed, over all organizations: it names none because
+// it is about the sequence they share. It grows while a transaction that creates feedback hangs.
+func (s *Store) HorizonLag(ctx context.Context) (int64, error) {
+	var lag int64
+	err := s.db.QueryRow(ctx, `
+		SELECT coalesce(max((s.last_value - l.objid::bigint) & 2147483647), 0)
+		FROM feedback_id s, pg_locks l
+		WHERE l.locktype = 'advisory' AND l.objsubid = 2
+		  AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&lag)
+	if err != nil {
+		return 0, fmt.Errorf("read horizon: %w", err)
+	}
+	return lag, nil
 }

@@ -16,12 +16,13 @@ type Store struct {
 	db       *pgxpool.Pool
 	reads    *pgxpool.Pool
 	carriers *carrier.Store
+	counts   turns
 }
 
 // NewStore returns a store on the database that asks carriers for their rules. Filters run on reads, whose connections must plan
 // every execution anew: a plan made for a common value is ruinous for a rare one.
 func NewStore(db, reads *pgxpool.Pool, carriers *carrier.Store) *Store {
-	return &Store{db: db, reads: reads, carriers: carriers}
+	return &Store{db: db, reads: reads, carriers: carriers, counts: turns{orgs: map[account.OrgID]chan struct{}{}}}
 }
 
 // Record is one feedback. Parts that were not asked for are nil.

@@ -28,6 +28,7 @@ var statuses = map[fault.Code]int{
 	fault.ValidationFailed: http.StatusUnprocessableEntity,
 	fault.InvalidFQL:       http.StatusUnprocessableEntity,
 	fault.QueryTooBroad:    http.StatusUnprocessableEntity,
+	fault.RateLimited:      http.StatusTooManyRequests,
 	fault.Unavailable:      http.StatusServiceUnavailable,
 	fault.Internal:         http.StatusInternalServerError,
 }

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-	"strings"
 
 	"earshot/internal/account"
 )
@@ -11,6 +10,7 @@ import (
 type route struct {
 	pattern string
 	scope   account.Scope
+	bulk    bool // touches every match of a filter
 	call    func(*Server, http.ResponseWriter, *http.Request, account.Principal) error
 	public  func(*Server, http.ResponseWriter, *http.Request) error
 }
@@ -21,7 +21,7 @@ var routes = []route{
 	{pattern: "POST /v4/feedback", scope: account.FeedbackWrite, call: (*Server).createFeedback},
 	{pattern: "GET /v4/feedback/{id}", scope: account.FeedbackRead, call: (*Server).retrieveFeedback},
 	{pattern: "PUT /v4/feedback/{id}", scope: account.FeedbackWrite, call: (*Server).updateFeedback},
-	{pattern: "DELETE /v4/feedback", scope: account.FeedbackWrite, call: (*Server).deleteFeedback},
+	{pattern: "DELETE /v4/feedback", scope: account.FeedbackWrite, bulk: true, call: (*Server).deleteFeedback},
 	{pattern: "POST /v4/fql/explain", scope: account.FeedbackRead, call: (*Server).explainFQL},
 	{pattern: "GET /v4/carriers", scope: account.FeedbackRead, call: (*Server).listCarriers},
 
@@ -32,41 +32,6 @@ var routes = []route{
 	{pattern: "GET /docs/docs.css", public: (*Server).page},
 	{pattern: "GET /docs/docs.js", public: (*Server).page},
 	{pattern: "GET /docs/redoc.standalone.js", public: (*Server).page},
-}
-
-// endpoint runs a route: who is calling, may they, do it, and say what went wrong.
-func (s *Server) endpoint(rt route) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		x := w.(*exchange)
-		if rt.public != nil {
-			if err := rt.public(s, x, r); err != nil {
-				s.refuse(x, r, err)
-			}
-			return
-		}
-		x.Header().Set("Cache-Control", "no-store")
-		p, err := s.Accounts.Authenticate(r.Context(), bearer(r))
-		if err == nil {
-			x.org, x.token = p.View().Org(), p.TokenID
-			if p.May(rt.scope) {
-				err = rt.call(s, x, r, p)
-			} else {
-				err = forbidden(rt.scope)
-			}
-		}
-		if err != nil {
-			s.refuse(x, r, err)
-		}
-	}
-}
-
-// bearer is the token of a request, or nothing.
-func bearer(r *http.Request) string {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return ""
-	}
-	return strings.TrimSpace(token)
 }
 
 // page hands a request to the pages, which answer for themselves.

@@ -36,12 +36,32 @@ type Server struct {
 	BodyLimit int64
 	// Timeout is how long a request may take.
 	Timeout time.Duration
+	// Limits are how much is taken on at once.
+	Limits Limits
+	// Observe is told of every request when it is answered; nil tells nobody.
+	Observe func(Observation)
 	// Ready says whether requests can be served now; it is asked by /readyz.
 	Ready func(context.Context) error
+
+	gates *gates
+	rates *rates
 }
+
+// Observation is what there is to know of an answered request, without anything that came from the client.
+type Observation struct {
+	Route  string // the pattern, or "unknown"
+	Class  Class
+	Status int
+	Shed   bool // turned away because there was too much to do
+	Took   time.Duration
+}
+
+// InFlight is how many requests of a class are under way, once Handler was called.
+func (s *Server) InFlight(c Class) int { return len(s.gates.limits[c]) }
 
 // Handler returns the whole interface as one handler.
 func (s *Server) Handler() http.Handler {
+	s.gates, s.rates = newGates(s.Limits.InFlight), newRates(s.Limits.Rate, s.Limits.Burst)
 	mux := http.NewServeMux()
 	for _, rt := range routes {
 		mux.Handle(rt.pattern, s.endpoint(rt))
@@ -54,6 +74,8 @@ type exchange struct {
 	http.ResponseWriter
 	id     string
 	route  string
+	class  Class
+	shed   bool
 	org    account.OrgID
 	token  int64
 	status int
@@ -93,6 +115,9 @@ func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reques
 			slog.String("method", knownMethod(r.Method)), slog.String("route", x.route), slog.Int("status", x.status),
 			slog.Int("bytes", x.bytes), slog.Float64("ms", float64(time.Since(start).Microseconds())/1000), slog.String("request_id", x.id),
 			slog.Int64("organization_id", int64(x.org)), slog.Int64("token_id", x.token))
+		if s.Observe != nil {
+			s.Observe(Observation{Route: x.route, Class: x.class, Status: x.status, Shed: x.shed, Took: time.Since(start)})
+		}
 	}()
 	defer s.recover(x, r)
 	clean := withCleanPath(r)

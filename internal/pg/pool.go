@@ -28,7 +28,8 @@ type Settings struct {
 	MaxConns         int32
 	StatementTimeout time.Duration
 	// CustomPlans has every execution planned for its own values. After five executions PostgreSQL may otherwise settle
-	// on one plan for all, and a rare value is then looked for as if it were common.
+	// on one plan for all, and a rare value is then looked for as if it were common. It is for filters, which anyone can make heavy:
+	// they also get no parallel workers.
 	CustomPlans bool
 	Tracer      pgx.QueryTracer
 }
@@ -53,6 +54,8 @@ func Open(ctx context.Context, s Settings) (*pgxpool.Pool, error) {
 	params["statement_timeout"] = fmt.Sprint(s.StatementTimeout.Milliseconds())
 	if s.CustomPlans {
 		params["plan_cache_mode"] = "force_custom_plan"
+		// One reader gets one core: another organization's requests need the others.
+		params["max_parallel_workers_per_gather"] = "0"
 	}
 	params["idle_in_transaction_session_timeout"] = "30000"
 	return pgxpool.NewWithConfig(ctx, cfg)

@@ -1,0 +1,131 @@
+package httpapi
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"earshot/internal/fault"
+)
+
+// Class is a sort of work with a limit of its own, so that one sort cannot keep the others waiting.
+type Class int
+
+// The classes.
+const (
+	Read Class = iota
+	Write
+	Bulk // what touches every match of a filter
+)
+
+// Classes lists them.
+func Classes() []Class { return []Class{Read, Write, Bulk} }
+
+func (c Class) String() string { return [...]string{"read", "write", "bulk"}[c] }
+
+// Limits are how much is taken on at once. Zero values leave a limit out.
+type Limits struct {
+	// InFlight is how many requests of each class may be under way; more are turned away at once. A request that would have waited
+	// longer than its client does is better refused: those that are accepted then stay fast.
+	InFlight map[Class]int
+	// Rate is how many requests a second each token may make in the long run, Burst how many at once.
+	Rate  float64
+	Burst int
+}
+
+// gates counts the requests under way.
+type gates struct {
+	limits map[Class]chan struct{}
+}
+
+func newGates(limits map[Class]int) *gates {
+	g := &gates{limits: map[Class]chan struct{}{}}
+	for class, n := range limits {
+		if n > 0 {
+			g.limits[class] = make(chan struct{}, n)
+		}
+	}
+	return g
+}
+
+// enter takes a place in a class, or refuses when there is none. The caller gives it back by leave.
+func (g *gates) enter(c Class) (leave func(), err error) {
+	places, limited := g.limits[c]
+	if !limited {
+		return func() {}, nil
+	}
+	select {
+	case places <- struct{}{}:
+		return func() { <-places }, nil
+	default:
+		return nil, fault.New(fault.Unavailable, "The service has more to do than it can. Try again in a moment.")
+	}
+}
+
+// maxBuckets bounds what is remembered of tokens; full buckets are forgotten first, which loses nothing.
+const maxBuckets = 10_000
+
+// rates keeps a bucket for each token. They are this process's own: with several, each allows the rate.
+type rates struct {
+	rate  rate.Limit
+	burst int
+
+	mu      sync.Mutex
+	buckets map[int64]*rate.Limiter
+}
+
+func newRates(perSecond float64, burst int) *rates {
+	if perSecond <= 0 {
+		return nil
+	}
+	return &rates{rate: rate.Limit(perSecond), burst: max(1, burst), buckets: map[int64]*rate.Limiter{}}
+}
+
+// take spends one request of a token and says in the headers what is left. It refuses when nothing is.
+func (r *rates) take(h http.Header, token int64, now time.Time) error {
+	if r == nil {
+		return nil
+	}
+	b := r.bucket(token, now)
+	allowed := b.AllowN(now, 1)
+	left := math.Max(0, math.Floor(b.TokensAt(now)))
+	full := time.Duration(math.Ceil((float64(r.burst)-b.TokensAt(now))/float64(r.rate))) * time.Second
+	h.Set("RateLimit-Limit", strconv.Itoa(r.burst))
+	h.Set("RateLimit-Remaining", strconv.Itoa(int(left)))
+	h.Set("RateLimit-Reset", strconv.Itoa(int(full.Seconds())))
+	if allowed {
+		return nil
+	}
+	wait := math.Ceil((1 - b.TokensAt(now)) / float64(r.rate))
+	h.Set("Retry-After", strconv.Itoa(int(math.Max(1, wait))))
+	return fault.New(fault.RateLimited, "This token makes more requests than it may. Try again in a moment.")
+}
+
+func (r *rates) bucket(token int64, now time.Time) *rate.Limiter {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b, ok := r.buckets[token]
+	if !ok {
+		if len(r.buckets) >= maxBuckets {
+			r.forgetFull(now)
+		}
+		b = rate.NewLimiter(r.rate, r.burst)
+		r.buckets[token] = b
+	}
+	return b
+}
+
+func (r *rates) forgetFull(now time.Time) {
+	for token, b := range r.buckets {
+		if b.TokensAt(now) >= float64(r.burst) {
+			delete(r.buckets, token)
+		}
+	}
+	if len(r.buckets) >= maxBuckets {
+		clear(r.buckets)
+	}
+}
