@@ -17,20 +17,20 @@ func (f *filter) answerSQL(c fql.Condition, bind func(any) string) string {
 		return "FALSE"
 	}
 	if c.Op == fql.Exists {
-		return setSQL("answer_ids", []int64{q.PresenceID}, bind)
+		return f.setSQL("answer_ids", []int64{q.PresenceID}, bind)
 	}
 	switch q.Type {
 	case carrier.Choice, carrier.MultipleChoice:
-		return setSQL("answer_ids", optionSet(q, c), bind)
+		return f.setSQL("answer_ids", optionSet(q, c), bind)
 	case carrier.Text, carrier.Textarea:
-		return answered(q, openTextSQL(q, c, bind), bind)
+		return f.answered(q, openTextSQL(q, c, bind), bind)
 	case carrier.Date, carrier.Number:
-		return answered(q, itemSQL(q, c, bind), bind)
+		return f.answered(q, itemSQL(q, c, bind), bind)
 	default:
 		if c.Op == fql.Like { // the digits as they were sent
-			return answered(q, itemSQL(q, c, bind), bind)
+			return f.answered(q, itemSQL(q, c, bind), bind)
 		}
-		return setSQL("answer_ids", q.Scores(func(score int16) bool { return holds(c, score) }), bind)
+		return f.setSQL("answer_ids", q.Scores(func(score int16) bool { return holds(c, score) }), bind)
 	}
 }
 
@@ -79,8 +79,8 @@ func holds(c fql.Condition, score int16) bool {
 }
 
 // answered narrows down to the records that answered the question before their content is looked at.
-func answered(q carrier.Question, condition string, bind func(any) string) string {
-	return "(" + setSQL("answer_ids", []int64{q.PresenceID}, bind) + " AND " + contentSQL(condition) + ")"
+func (f *filter) answered(q carrier.Question, condition string, bind func(any) string) string {
+	return "(" + f.setSQL("answer_ids", []int64{q.PresenceID}, bind) + " AND " + contentSQL(condition) + ")"
 }
 
 // openTextSQL looks into one question's text answer. The search column holds it behind the question's mark.

@@ -59,14 +59,14 @@ func (f *filter) leaf(c fql.Condition, set []int64, bind func(any) string) (stri
 	case fql.Sentiment:
 		return percentSQL("f.sentiment", c, bind), nil
 	case fql.Attribute:
-		return setSQL("attribute_value_ids", set, bind), nil
+		return f.setSQL("attribute_value_ids", set, bind), nil
 	case fql.Topic:
 		if c.Op == fql.Exists {
 			return "f.topic_ids <> '{}'", nil
 		}
-		return setSQL("topic_ids", set, bind), nil
+		return f.setSQL("topic_ids", set, bind), nil
 	case fql.TopicID:
-		return setSQL("topic_ids", exactInts(c), bind), nil
+		return f.setSQL("topic_ids", exactInts(c), bind), nil
 	case fql.Question:
 		return f.answerSQL(c, bind), nil
 	case fql.Text:
@@ -74,13 +74,14 @@ func (f *filter) leaf(c fql.Condition, set []int64, bind func(any) string) (stri
 	case fql.Owner:
 		return ownerSQL(c, set, bind), nil
 	case fql.Fingerprint:
-		return fingerprintSQL(c, bind), nil
+		return f.fingerprintSQL(c, bind), nil
 	}
 	return "", fmt.Errorf("no column for field %d", c.Field)
 }
 
-// setSQL finds records that carry one of these dictionary ids. The index takes a hundred at once; more are looked up one by one.
-func setSQL(column string, set []int64, bind func(any) string) string {
+// setSQL finds records that carry one of these dictionary ids. The index takes a hundred at once; more are looked up one by one, by a
+// subquery that does not look at f: one that did would be run again for every record.
+func (f *filter) setSQL(column string, set []int64, bind func(any) string) string {
 	if set == nil {
 		set = []int64{}
 	}
@@ -89,7 +90,7 @@ func setSQL(column string, set []int64, bind func(any) string) string {
 		return "f." + column + " && " + ids + "::bigint[]"
 	}
 	return `f.id IN (SELECT g.id FROM unnest(` + ids + `::bigint[]) AS u (v)
-		JOIN feedback g ON g.organization_id = f.organization_id AND g.` + column + ` @> ARRAY[u.v])`
+		JOIN feedback g ON g.organization_id = ` + bind(f.view.Org()) + ` AND g.` + column + ` @> ARRAY[u.v])`
 }
 
 // wholeSQL compares whole numbers; one beyond 64 bits equals none.
@@ -293,7 +294,7 @@ func ownerSQL(c fql.Condition, set []int64, bind func(any) string) string {
 }
 
 // fingerprintSQL finds a fingerprint through its hash, carrier by carrier: that is its key.
-func fingerprintSQL(c fql.Condition, bind func(any) string) string {
+func (f *filter) fingerprintSQL(c fql.Condition, bind func(any) string) string {
 	switch c.Op {
 	case fql.Exists:
 		return "TRUE"
@@ -306,6 +307,6 @@ func fingerprintSQL(c fql.Condition, bind func(any) string) string {
 		}
 		return `f.id IN (SELECT p.feedback_id FROM carrier k
 			JOIN fingerprint p ON p.organization_id = k.organization_id AND p.carrier_id = k.id AND p.fingerprint_sha256 = ANY(` + bind(sums) + `::bytea[])
-			WHERE k.organization_id = f.organization_id)`
+			WHERE k.organization_id = ` + bind(f.view.Org()) + `)`
 	}
 }
