@@ -28,6 +28,19 @@ type filter struct {
 	zone      *time.Location
 	sets      [][]int64 // for each condition, in order, the ids it means; nil where it needs none
 	questions map[int64]carrier.Question
+	joins     int // conditions rendered so far that PostgreSQL may turn into a join
+}
+
+// maxJoins is how many conditions PostgreSQL may turn into joins. The time to plan them grows with their third power; those beyond are
+// fenced, and looked at record by record.
+const maxJoins = 4
+
+// joined fences a condition that could become a join when there are enough of those.
+func (f *filter) joined(condition string) string {
+	if f.joins++; f.joins > maxJoins {
+		return "(" + condition + ") IS TRUE"
+	}
+	return condition
 }
 
 // resolve looks up what the conditions of a query mean to this organization, in one round trip, and one more when it asks about answers.
@@ -71,6 +84,11 @@ func (s *Store) resolve(ctx context.Context, v account.View, q fql.Query) (*filt
 	var err error
 	if f.zone, err = time.LoadLocation(zone); err != nil {
 		return nil, fmt.Errorf("time zone of the organization: %w", err)
+	}
+	for _, c := range conditions {
+		if (c.Field == fql.CreatedAt || c.Field == fql.CompletedAt) && len(c.Ranges(f.now, f.zone)) > fql.MaxRanges {
+			return nil, fault.New(fault.QueryTooBroad, "One condition of the filter lists more than %d separate times; use a period or $btw.", fql.MaxRanges)
+		}
 	}
 	if f.questions, err = s.carriers.Questions(ctx, v, questions); err != nil {
 		return nil, err

@@ -80,7 +80,7 @@ func holds(c fql.Condition, score int16) bool {
 
 // answered narrows down to the records that answered the question before their content is looked at.
 func (f *filter) answered(q carrier.Question, condition string, bind func(any) string) string {
-	return "(" + f.setSQL("answer_ids", []int64{q.PresenceID}, bind) + " AND " + contentSQL(condition) + ")"
+	return "(" + f.setSQL("answer_ids", []int64{q.PresenceID}, bind) + " AND " + f.contentSQL(condition) + ")"
 }
 
 // openTextSQL looks into one question's text answer. The search column holds it behind the question's mark.

@@ -24,6 +24,7 @@ func (f *filter) matching(args *pg.Args) (string, error) {
 			WHERE w.organization_id = f.organization_id AND w.feedback_id = f.id AND w.user_id = ` + args.Bind(owner) + `)`
 	}
 	n := -1
+	f.joins = 0
 	match, err := f.query.SQL(func(c fql.Condition) (string, error) {
 		n++
 		return f.leaf(c, f.sets[n], args.Bind)
@@ -70,9 +71,9 @@ func (f *filter) leaf(c fql.Condition, set []int64, bind func(any) string) (stri
 	case fql.Question:
 		return f.answerSQL(c, bind), nil
 	case fql.Text:
-		return contentSQL(textSQL(c, bind)), nil
+		return f.contentSQL(textSQL(c, bind)), nil
 	case fql.Owner:
-		return ownerSQL(c, set, bind), nil
+		return f.joined(ownerSQL(c, set, bind)), nil
 	case fql.Fingerprint:
 		return f.fingerprintSQL(c, bind), nil
 	}
@@ -89,8 +90,8 @@ func (f *filter) setSQL(column string, set []int64, bind func(any) string) strin
 	if len(set) <= 100 {
 		return "f." + column + " && " + ids + "::bigint[]"
 	}
-	return `f.id IN (SELECT g.id FROM unnest(` + ids + `::bigint[]) AS u (v)
-		JOIN feedback g ON g.organization_id = ` + bind(f.view.Org()) + ` AND g.` + column + ` @> ARRAY[u.v])`
+	return f.joined(`f.id IN (SELECT g.id FROM unnest(` + ids + `::bigint[]) AS u (v)
+		JOIN feedback g ON g.organization_id = ` + bind(f.view.Org()) + ` AND g.` + column + ` @> ARRAY[u.v])`)
 }
 
 // wholeSQL compares whole numbers; one beyond 64 bits equals none.
@@ -249,9 +250,9 @@ func hundredths(text string) (below, above int16) {
 }
 
 // contentSQL is a condition on a record's content, called c.
-func contentSQL(condition string) string {
-	return `EXISTS (SELECT FROM feedback_content c
-		WHERE c.organization_id = f.organization_id AND c.feedback_id = f.id AND ` + condition + `)`
+func (f *filter) contentSQL(condition string) string {
+	return f.joined(`EXISTS (SELECT FROM feedback_content c
+		WHERE c.organization_id = f.organization_id AND c.feedback_id = f.id AND ` + condition + `)`)
 }
 
 // textSQL looks into the text answers. For equality the search column narrows down and the items decide.
@@ -299,14 +300,14 @@ func (f *filter) fingerprintSQL(c fql.Condition, bind func(any) string) string {
 	case fql.Exists:
 		return "TRUE"
 	case fql.Like:
-		return contentSQL("lower(c.fingerprint) LIKE ANY(SELECT lower(p) FROM unnest(" + bind(patterns(c, fql.Fold)) + "::text[]) AS p)")
+		return f.contentSQL("lower(c.fingerprint) LIKE ANY(SELECT lower(p) FROM unnest(" + bind(patterns(c, fql.Fold)) + "::text[]) AS p)")
 	default:
 		sums := make([][]byte, len(c.Values))
 		for i, v := range c.Values {
 			sums[i] = hash(v.Text)
 		}
-		return `f.id IN (SELECT p.feedback_id FROM carrier k
+		return f.joined(`f.id IN (SELECT p.feedback_id FROM carrier k
 			JOIN fingerprint p ON p.organization_id = k.organization_id AND p.carrier_id = k.id AND p.fingerprint_sha256 = ANY(` + bind(sums) + `::bytea[])
-			WHERE k.organization_id = ` + bind(f.view.Org()) + `)`
+			WHERE k.organization_id = ` + bind(f.view.Org()) + `)`)
 	}
 }

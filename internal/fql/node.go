@@ -3,6 +3,7 @@ package fql
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 )
@@ -21,10 +22,10 @@ type member struct {
 	value node
 }
 
-var (
-	errDeep  = errors.New("it is nested too deeply")
-	errTwice = errors.New("a key is given twice in one object")
-)
+// unreadable is JSON that is no query whatever stands in it. The text is the rest of a sentence about the filter.
+type unreadable string
+
+func (u unreadable) Error() string { return string(u) }
 
 // maxDepth is more than the grammar can use; it keeps the reader's recursion small.
 const maxDepth = 16
@@ -33,18 +34,23 @@ func readJSON(text string) (node, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	n, err := readNode(d, 0)
-	if err != nil {
-		return node{}, err
+	if err == nil {
+		end := d.InputOffset()
+		if _, err = d.Token(); errors.Is(err, io.EOF) {
+			return n, nil
+		}
+		return node{}, unreadable(fmt.Sprintf("ends at byte %d, but there is more text behind it", end))
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return node{}, errors.New("something follows the array")
+	if reason, ok := errors.AsType[unreadable](err); ok {
+		return node{}, reason
 	}
-	return n, nil
+	return node{}, unreadable(fmt.Sprintf("is not valid JSON: it breaks off or goes wrong after byte %d; "+
+		`a filter is an array of clauses such as [{"Status": {"$eq": "todo"}}]`, d.InputOffset()))
 }
 
 func readNode(d *json.Decoder, depth int) (node, error) {
 	if depth > maxDepth {
-		return node{}, errDeep
+		return node{}, unreadable("is nested too deeply; a filter is an array of clauses and of groups of clauses, and goes no deeper")
 	}
 	token, err := d.Token()
 	if err != nil {
@@ -72,7 +78,8 @@ func readNode(d *json.Decoder, depth int) (node, error) {
 			}
 			name, _ := key.(string)
 			if seen[name] {
-				return node{}, errTwice
+				return node{}, unreadable(fmt.Sprintf("gives %s twice in one object, at byte %d; give several values as a list, "+
+					"and another condition as another clause", keyword(name), d.InputOffset()))
 			}
 			seen[name] = true
 			value, err := readNode(d, depth+1)
@@ -96,6 +103,17 @@ func (n node) text() (string, bool) {
 		return v.String(), true
 	}
 	return "", false
+}
+
+// unlike says what a refused node is where numbers are wanted, without repeating it; misfit is what to call a number.
+func (n node) unlike(misfit string) string {
+	switch n.scalar.(type) {
+	case string:
+		return "a text that spells none"
+	case json.Number:
+		return misfit
+	}
+	return n.is()
 }
 
 // is says what a node is, for a sentence.

@@ -33,14 +33,14 @@ func (l Language) Parse(text string) (Query, error) {
 	}
 	root, err := readJSON(text)
 	switch {
-	case err == errDeep || err == errTwice: //nolint:errorlint // ours, never wrapped
-		return Query{}, refuse("cannot be read: %v", err)
 	case err != nil:
-		return Query{}, refuse("is not valid JSON; it is an array of clauses such as [{\"Status\": {\"$eq\": \"todo\"}}]")
+		return Query{}, refuse("%v", err)
 	case !root.isList && !root.isObj && root.scalar == nil:
 		return Query{}, nil
+	case root.isObj:
+		return Query{}, refuse("must be an array of clauses, not an object; put it into brackets")
 	case !root.isList:
-		return Query{}, refuse("must be an array of clauses, not %s", root.is())
+		return Query{}, refuse("must be an array of clauses such as [{\"Status\": {\"$eq\": \"todo\"}}], not %s", root.is())
 	}
 	p := &parser{language: l}
 	var groups [][]Condition
@@ -110,105 +110,142 @@ func (p *parser) object(at string, n node) ([]Condition, error) {
 		return nil, wrong(at, "the clause is empty; it needs a selector with an operator, such as {\"Status\": {\"$eq\": \"todo\"}}")
 	}
 	var group []Condition
-	used := false
+	used := map[string]bool{}
 	for _, m := range clauses {
 		conditions, took, err := p.clause(at, m, beside)
 		if err != nil {
 			return nil, err
 		}
-		used = used || took
+		used[took] = true
 		group = append(group, conditions...)
 	}
-	if len(beside) > 0 && !used {
-		return nil, wrong(at, "name and id belong to Attribute and Question, which are not there")
+	// What nobody took was meant for something: leaving it out would match more than was asked for.
+	if _, given := beside["name"]; given && !used["name"] {
+		return nil, wrong(at, "the key name is for an Attribute that has no name inside, and there is none")
+	}
+	if _, given := beside["id"]; given && !used["id"] {
+		return nil, wrong(at, "the key id is for a Question that has no id inside, and there is none; the id of feedback is asked for as in {\"Id\": {\"$eq\": 453}}")
 	}
 	return group, nil
 }
 
-// clause reads a selector and its operators; took says that it took what stood beside it.
-func (p *parser) clause(at string, m member, beside map[string]node) (conditions []Condition, took bool, err error) {
+// clause reads a selector and its operators; took says which of those beside it the selector took, if any.
+func (p *parser) clause(at string, m member, beside map[string]node) (conditions []Condition, took string, err error) {
 	sel, ok := findSelector(m.name)
 	if !ok {
-		return nil, false, wrong(at, "%s is no selector%s; the selectors are %s", quote(m.name), didYouMean(m.name, selectorNames()), strings.Join(canonicalNames(), ", "))
+		return nil, "", wrong(at, "%s is no selector%s; the selectors are %s", quote(m.name), didYouMean(m.name, selectorNames()), strings.Join(canonicalNames(), ", "))
 	}
 	if !m.value.isObj {
-		return nil, false, wrong(at, "%s needs an object with an operator, such as {%q: %s}, not %s", sel.name, sel.name, example(sel), m.value.is())
+		return nil, "", wrong(at, "%s needs an object with an operator, such as {%q: %s}, not %s", sel.name, sel.name, p.language.example(sel), m.value.is())
 	}
 	at += " (" + sel.name + ")"
 	body, c := m.value.members, Condition{Field: sel.field}
 	if normal(m.name) == "attributevalues" {
 		if body, c.Name, err = attributeValues(at, body); err != nil {
-			return nil, false, err
+			return nil, "", err
 		}
 	}
-	var ops []member
+	ops, inside, err := c.parts(at, &sel, body)
+	if err != nil {
+		return nil, "", err
+	}
+	if took, err = c.take(at, inside, beside); err != nil {
+		return nil, "", err
+	}
+	for _, o := range ops {
+		if isType(o) {
+			if err := p.readType(at, o.value); err != nil {
+				return nil, "", err
+			}
+			continue
+		}
+		full, err := p.operator(at, sel, c, o)
+		if err != nil {
+			return nil, "", err
+		}
+		conditions = append(conditions, full)
+	}
+	if len(conditions) == 0 {
+		return nil, "", wrong(at, "there is no operator; %s takes %s", sel.spoken(), strings.Join(sel.ops, ", "))
+	}
+	p.conditions += len(conditions)
+	return conditions, took, nil
+}
+
+// parts tells the operators of a clause, and $type, from what names its attribute or question. Topics are meant by id when the operators
+// stand within one.
+func (c *Condition) parts(at string, sel *selector, body []member) (ops []member, inside map[string]node, err error) {
+	inside = map[string]node{}
 	for _, o := range body {
 		key := strings.ToLower(o.name)
 		switch {
-		case key == "$type":
-			if err := p.readType(at, o.value); err != nil {
-				return nil, false, err
+		case key == "name" && c.Field == Attribute && c.Name == "", key == "id" && c.Field == Question:
+			inside[key] = o.value
+		case (key == "id" || key == "name") && sel.field == Topic:
+			if err := alone(at, key, o.value, body); err != nil {
+				return nil, nil, err
 			}
-		case key == "name" && sel.field == Attribute && c.Name == "":
-			beside = map[string]node{"name": o.value}
-		case key == "id" && sel.field == Question:
-			beside = map[string]node{"id": o.value}
-		case (key == "id" || key == "name") && sel.field == Topic && o.value.isObj:
 			if key == "id" {
-				sel, c.Field = topicID, TopicID
+				*sel, c.Field = topicID, TopicID
 			}
 			ops = append(ops, o.value.members...)
 		default:
 			ops = append(ops, o)
 		}
 	}
-	took, err = c.take(at, beside)
-	if err != nil {
-		return nil, false, err
-	}
-	for _, o := range ops {
-		if strings.EqualFold(o.name, "$type") {
-			if err := p.readType(at, o.value); err != nil {
-				return nil, false, err
-			}
-			continue
-		}
-		full, err := p.operator(at, sel, c, o)
-		if err != nil {
-			return nil, false, err
-		}
-		conditions = append(conditions, full)
-	}
-	if len(conditions) == 0 {
-		return nil, false, wrong(at, "there is no operator; %s takes %s", sel.name, strings.Join(sel.ops, ", "))
-	}
-	p.conditions += len(conditions)
-	return conditions, took, nil
+	return ops, inside, nil
 }
 
-// take gives an attribute its name and a question its id.
-func (c *Condition) take(at string, beside map[string]node) (bool, error) {
+// alone refuses what would mix names and ids of topics in one clause.
+func alone(at, key string, n node, body []member) error {
+	if !n.isObj {
+		return wrong(at, "%s needs an object with an operator, such as {\"Topic\": {\"id\": {\"$eq\": 7}}}, not %s", key, n.is())
+	}
+	for _, m := range body {
+		if !isType(m) && !strings.EqualFold(m.name, key) {
+			return wrong(at, "%s stands alone in its clause; write another clause for what is beside it", key)
+		}
+	}
+	return nil
+}
+
+func isType(m member) bool { return strings.EqualFold(m.name, "$type") }
+
+// take gives an attribute its name and a question its id, from inside the clause or else from beside it; took is then the key.
+func (c *Condition) take(at string, inside, beside map[string]node) (took string, err error) {
+	find := func(key string) node {
+		n, ok := inside[key]
+		if !ok {
+			n, took = beside[key], key
+		}
+		return n
+	}
 	switch c.Field {
 	case Attribute:
-		if c.Name != "" {
-			return false, nil
+		if c.Name == "" {
+			c.Name, err = attributeName(at, find("name"), `{"Attribute": {"name": "city", "$eq": "Lyon"}}`)
 		}
-		text, ok := beside["name"].text()
-		if c.Name = strings.TrimSpace(text); !ok || c.Name == "" {
-			return false, wrong(at, "the name of the attribute is missing: {\"Attribute\": {\"name\": \"city\", \"$eq\": \"Lyon\"}}")
-		}
-		return true, nil
 	case Question:
-		text, _ := beside["id"].text()
+		text, _ := find("id").text()
 		id, ok := readWhole(text)
 		if !ok || id < 1 {
-			return false, wrong(at, "the id of the question is missing: {\"Question\": {\"id\": 12, \"$gte\": 9}}")
+			err = wrong(at, "the id of the question is missing or no positive whole number; it is given as in {\"Question\": {\"id\": 12, \"$gte\": 9}}")
 		}
 		c.Question = id
-		return true, nil
 	default:
-		return false, nil
 	}
+	return took, err
+}
+
+func attributeName(at string, n node, example string) (string, error) {
+	text, _ := n.text()
+	switch text = strings.TrimSpace(text); {
+	case text == "":
+		return "", wrong(at, "the name of the attribute is missing or no text; it is given as in %s", example)
+	case strings.ContainsRune(text, 0):
+		return "", wrong(at, "the name of the attribute has a NUL character, which no attribute has")
+	}
+	return text, nil
 }
 
 func (p *parser) readType(at string, n node) error {
@@ -224,38 +261,41 @@ func (p *parser) readType(at string, n node) error {
 
 // attributeValues reads {"attribute": {"name": {"$eq": …}}, "value": {…}} into the operators and the name.
 func attributeValues(at string, body []member) ([]member, string, error) {
+	const good = `{"attribute_values": {"attribute": {"name": {"$eq": "city"}}, "value": {"$eq": "Lyon"}}}`
 	var ops []member
-	var attribute string
+	var attribute node
 	for _, m := range body {
 		switch strings.ToLower(m.name) {
 		case "attribute":
-			n := m.value
+			attribute = m.value
 			for _, step := range []string{"name", "$eq"} {
-				if i := slices.IndexFunc(n.members, func(m member) bool { return strings.EqualFold(m.name, step) }); i >= 0 {
-					n = n.members[i].value
+				if len(attribute.members) > 1 {
+					return nil, "", wrong(at, "attribute takes a name with $eq and nothing else, as in %s", good)
+				}
+				if len(attribute.members) == 1 && strings.EqualFold(attribute.members[0].name, step) {
+					attribute = attribute.members[0].value
 				}
 			}
-			text, _ := n.text()
-			attribute = strings.TrimSpace(text)
 		case "value":
+			if !m.value.isObj {
+				return nil, "", wrong(at, "value needs an object with an operator, as in %s, not %s", good, m.value.is())
+			}
 			ops = append(ops, m.value.members...)
 		case "$type":
 			ops = append(ops, m)
 		default:
-			return nil, "", wrong(at, "%s is not known here; attribute_values takes attribute and value", quote(m.name))
+			return nil, "", wrong(at, "attribute_values does not take %s; it takes attribute and value, as in %s", quote(m.name), good)
 		}
 	}
-	if attribute == "" {
-		return nil, "", wrong(at, "the name of the attribute is missing: {\"attribute_values\": {\"attribute\": {\"name\": {\"$eq\": \"city\"}}, \"value\": {\"$eq\": \"Lyon\"}}}")
-	}
-	return ops, attribute, nil
+	name, err := attributeName(at, attribute, good)
+	return ops, name, err
 }
 
 // operator reads one operator and its value into a condition.
 func (p *parser) operator(at string, sel selector, c Condition, m member) (Condition, error) {
 	op := strings.ToLower(m.name)
 	if !slices.Contains(sel.ops, op) {
-		return c, wrong(at, "%s does not take %s%s; it takes %s", sel.name, quote(m.name), didYouMean(op, sel.ops), strings.Join(sel.ops, ", "))
+		return c, wrong(at, "%s does not take %s%s; it takes %s", sel.spoken(), quote(m.name), didYouMean(op, sel.ops), strings.Join(sel.ops, ", "))
 	}
 	list, isList := []node{m.value}, m.value.isList
 	if isList {
@@ -293,9 +333,20 @@ func (p *parser) operator(at string, sel selector, c Condition, m member) (Condi
 	for i, n := range list {
 		v, problem := p.language.readValue(sel, c.Op, op, n)
 		if problem != "" {
-			return c, wrong(at, "%s %s", op, problem)
+			return c, wrong(at, "%s %s%s", op, problem, hint(sel, n, i, len(list)))
 		}
 		c.Values[i] = v
 	}
 	return c, nil
+}
+
+// hint says which value of a list was refused, and what to ask instead of comparing with null.
+func hint(sel selector, n node, i, of int) string {
+	switch {
+	case n.is() == "null" && slices.Contains(sel.ops, "$exists"):
+		return "; for what has no value there is {\"$exists\": false}"
+	case of > 1:
+		return fmt.Sprintf("; value %d of the list is at fault", i+1)
+	}
+	return ""
 }

@@ -1,6 +1,7 @@
 package fql
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,12 +41,54 @@ func (c Condition) Ranges(now time.Time, zone *time.Location) []Range {
 	case Between:
 		return []Range{{From: ranges[0].From, To: ranges[1].To}}
 	default:
+		if len(ranges) > MaxRanges {
+			return merge(ranges)
+		}
 		return ranges
 	}
 }
 
+// MaxRanges is how many stretches of time a list may mean before those that touch are put together. A longer list is mostly a calendar.
+const MaxRanges = 366
+
+// merge puts stretches that touch or overlap together and leaves out the empty ones.
+func merge(ranges []Range) []Range {
+	slices.SortFunc(ranges, func(a, b Range) int { return a.From.Compare(b.From) })
+	var merged []Range
+	for _, r := range ranges {
+		if !r.To.IsZero() && !r.From.Before(r.To) {
+			continue
+		}
+		last := len(merged) - 1
+		switch {
+		case last < 0 || !merged[last].To.IsZero() && merged[last].To.Before(r.From):
+			merged = append(merged, r)
+		case !merged[last].To.IsZero() && (r.To.IsZero() || r.To.After(merged[last].To)):
+			merged[last].To = r.To
+		}
+	}
+	return merged
+}
+
+// dawn is before anything that was ever stored. Times before it count as dawn: the first instant of the year 1 is what time.Time calls
+// zero, which here is an open end, and some hours before it PostgreSQL's calendar has another year.
+var dawn = time.Date(2, 1, 1, 0, 0, 0, 0, time.UTC)
+
 // span is the stretch of time that a value names: a whole day, a period, or the microsecond of an instant.
 func (v Value) span(now time.Time, zone *time.Location) Range {
+	r := v.stretch(now, zone)
+	if v.kind == periodValue {
+		return r
+	}
+	for _, end := range []*time.Time{&r.From, &r.To} {
+		if end.Before(dawn) {
+			*end = dawn
+		}
+	}
+	return r
+}
+
+func (v Value) stretch(now time.Time, zone *time.Location) Range {
 	switch v.kind {
 	case dateValue:
 		t, _ := time.Parse(time.DateOnly, v.Text)

@@ -6,7 +6,7 @@ import (
 )
 
 // String is the query in canonical form: one operator a clause, canonical names, $eq for one value and $in for several. Parsing it
-// gives the same query back.
+// gives the same query back, unless what it spells out makes it longer than MaxLength.
 func (q Query) String() string {
 	var b bytes.Buffer
 	b.WriteByte('[')

@@ -36,24 +36,45 @@ func selectorNames() []string {
 	return append(canonicalNames(), "created_at", "completed_at", "carrier_id", "nps_profile", "satisfaction_ratio", "topics", "attribute_values", "Carrier")
 }
 
+// spoken is what a selector is called in a sentence.
+func (s selector) spoken() string {
+	if s.field == TopicID {
+		return "Topic with an id"
+	}
+	return s.name
+}
+
 // example is the body of a good clause, for a sentence.
-func example(s selector) string {
+func (l Language) example(s selector) string {
+	first := func(names []string) string {
+		if len(names) == 0 {
+			return `{"$exists": true}`
+		}
+		return fmt.Sprintf(`{"$eq": %q}`, names[0])
+	}
 	switch s.sort {
 	case whole:
 		return `{"$eq": 453}`
 	case moment:
 		return `{"$eq": "date_last_30_days"}`
 	case name:
-		return `{"$in": ["…"]}`
+		switch s.field {
+		case Source:
+			return first(l.Sources)
+		case Status:
+			return first(l.Statuses)
+		default:
+			return first(moods)
+		}
 	case percent, mood:
 		return `{"$gte": 50}`
 	case free:
 		if s.field == Question {
-			return `{"id": 12, "$eq": "…"}`
+			return `{"id": 12, "$gte": 9}`
 		}
-		return `{"name": "city", "$eq": "…"}`
+		return `{"name": "city", "$eq": "Lyon"}`
 	default:
-		return `{"$like": "…"}`
+		return `{"$like": "refund"}`
 	}
 }
 
@@ -66,14 +87,34 @@ func quote(name string) string {
 	return strconv.Quote(name)
 }
 
-// didYouMean suggests the nearest of the known names, or nothing when none is near.
+// elsewhere is what other languages call our operators.
+var elsewhere = map[string]string{
+	"=": "$eq", "==": "$eq", "$is": "$eq", "$equals": "$eq", "!=": "$ne", "<>": "$ne", "$neq": "$ne", "$not": "$ne", "$isnot": "$ne",
+	">": "$gt", ">=": "$gte", "$ge": "$gte", "$min": "$gte", "<": "$lt", "<=": "$lte", "$le": "$lte", "$max": "$lte",
+	"$notin": "$nin", "$notlike": "$nlike", "$contains": "$like", "$ilike": "$like", "$regex": "$like", "$search": "$like",
+	"$between": "$btw", "$range": "$btw", "$null": "$exists", "$isnull": "$exists", "$empty": "$exists",
+}
+
+// keyword is a key of the language in quotes. Of any other is only said that it is one: it may stand within a value.
+func keyword(name string) string {
+	_, isSelector := findSelector(name)
+	if isSelector || slices.Contains(slices.Concat(equality, comparison, likeness, presence, []string{"$type", "name", "id", "attribute", "value"}), name) {
+		return quote(name)
+	}
+	return "a key"
+}
+
+// didYouMean suggests the nearest of the known names, or nothing when none is near. Two slips in a word, one in a short one: with
+// more it is another word.
 func didYouMean(name string, known []string) string {
-	best, least := "", 3 // more than two slips are another word
+	key := normal(name)
+	best, least := "", 3
 	for _, k := range known {
-		if len(name) > 2*len(k)+2 {
-			continue
+		if elsewhere[key] == k {
+			best = k
+			break
 		}
-		if d := distance(normal(name), normal(k)); d < least && d < len(normal(k)) {
+		if d := distance(key, normal(k)); d < least && d <= max(1, len(normal(k))/3) {
 			best, least = k, d
 		}
 	}

@@ -10,13 +10,17 @@ import (
 	"time"
 )
 
-// IsNumber reports whether a text spells a decimal number within the range of a 64-bit float, as JSON spells them.
+// IsNumber reports whether a text spells a decimal number within the range of a 64-bit float, as JSON spells them, in at most 1,000
+// characters and with an exponent of at most 999: PostgreSQL reads no zero with a larger one, and not all the decimals of a longer one.
 func IsNumber(text string) bool {
-	if text == "" || text[0] != '-' && (text[0] < '0' || text[0] > '9') || !json.Valid([]byte(text)) {
+	if text == "" || len(text) > 1000 || text[0] != '-' && (text[0] < '0' || text[0] > '9') || !json.Valid([]byte(text)) {
 		return false
 	}
 	f, err := strconv.ParseFloat(text, 64)
-	mantissa, _, _ := strings.Cut(strings.ToLower(text), "e")
+	mantissa, exponent, raised := strings.Cut(strings.ToLower(text), "e")
+	if e, wrong := strconv.Atoi(exponent); raised && (wrong != nil || e < -999 || e > 999) {
+		return false
+	}
 	return err == nil && (f != 0 || strings.Trim(mantissa, "-0.") == "")
 }
 
@@ -45,28 +49,31 @@ func (l Language) readValue(sel selector, op Op, spelled string, n node) (Value,
 	switch sel.sort {
 	case whole:
 		if !ok || !wholeSpelling.MatchString(text) {
-			return Value{}, "takes whole numbers, not " + what(n, ok)
+			return Value{}, "takes whole numbers, not " + n.unlike("one with decimals, an exponent or more than 60 digits")
 		}
 		return Value{Text: canonicalWhole(text), kind: numberValue}, ""
 	case moment:
-		return readMoment(text, ok, op, spelled)
+		return readMoment(text, spelled)
 	case name:
-		return l.readName(sel, text, ok)
+		return l.readName(sel, text, ok, n)
 	case percent:
-		return readPercent(text, ok, n)
+		return readPercent(text, ok, "numbers from 0 to 100", n)
 	case mood:
-		if op == In && ok && slices.Contains(moods, strings.ToLower(text)) {
-			return Value{Text: strings.ToLower(text)}, ""
+		if op != In {
+			return readPercent(text, ok, "numbers from 0 to 100", n)
 		}
-		v, problem := readPercent(text, ok, n)
-		if problem != "" && op == In {
-			problem += ", or positive, neutral, negative"
+		if label := strings.ToLower(text); slices.Contains(moods, label) {
+			return Value{Text: label}, ""
+		}
+		v, problem := readPercent(text, ok, "positive, neutral, negative and numbers from 0 to 100", n)
+		if problem != "" && ok {
+			problem += didYouMean(text, moods)
 		}
 		return v, problem
 	case free:
 		if op != In {
 			if !ok || !IsNumber(text) {
-				return Value{}, "compares numbers and takes one, not " + what(n, ok)
+				return Value{}, "takes numbers here, not " + n.unlike("one beyond the range of a 64-bit float or of more than 1,000 characters")
 			}
 			return Value{Text: text, kind: numberValue}, ""
 		}
@@ -84,15 +91,7 @@ func (l Language) readValue(sel selector, op Op, spelled string, n node) (Value,
 	return Value{Text: text}, ""
 }
 
-// what names the sort of a value that is refused, without repeating it.
-func what(n node, scalar bool) string {
-	if scalar && n.is() == "a text" {
-		return "a text that is none"
-	}
-	return n.is()
-}
-
-func (l Language) readName(sel selector, text string, ok bool) (Value, string) {
+func (l Language) readName(sel selector, text string, ok bool, n node) (Value, string) {
 	known := l.Statuses
 	switch sel.field {
 	case Source:
@@ -107,14 +106,18 @@ func (l Language) readName(sel selector, text string, ok bool) (Value, string) {
 	if lower := strings.ToLower(text); ok && slices.Contains(known, lower) {
 		return Value{Text: lower}, ""
 	}
-	return Value{}, "takes " + strings.Join(known, ", ") + didYouMean(text, known)
+	takes := "takes one of " + strings.Join(known, ", ")
+	if !ok {
+		return Value{}, takes + ", not " + n.is()
+	}
+	return Value{}, takes + didYouMean(text, known)
 }
 
-func readPercent(text string, ok bool, n node) (Value, string) {
+func readPercent(text string, ok bool, accepted string, n node) (Value, string) {
 	text = strings.TrimSpace(text)
 	f, err := strconv.ParseFloat(text, 64)
 	if !ok || !IsNumber(text) || err != nil || f < 0 || f > 100 {
-		return Value{}, "takes numbers from 0 to 100, not " + what(n, ok)
+		return Value{}, "takes " + accepted + ", not " + n.unlike("one below or above")
 	}
 	return Value{Text: text, kind: numberValue}, ""
 }
@@ -156,11 +159,9 @@ func (v Value) Int() (n int64, exact bool) {
 }
 
 // readMoment reads a day, an instant or, for $eq and $in, a period.
-func readMoment(text string, ok bool, op Op, spelled string) (Value, string) {
+func readMoment(text, spelled string) (Value, string) {
+	const takes = "takes dates such as 2026-01-31 and times with a zone such as 2026-01-31T09:15:00Z"
 	text = strings.TrimSpace(text)
-	if !ok {
-		return Value{}, "takes dates such as 2026-01-31, times such as 2026-01-31T09:15:00Z, and with $eq and $in periods such as date_last_30_days"
-	}
 	if t, err := time.Parse(time.DateOnly, text); err == nil {
 		return Value{Text: t.Format(time.DateOnly), kind: dateValue}, checkYear(t)
 	}
@@ -174,11 +175,17 @@ func readMoment(text string, ok bool, op Op, spelled string) (Value, string) {
 	case slices.Contains(periodNames, period) && (spelled == "$eq" || spelled == "$in"):
 		return Value{Text: period, kind: periodValue}, ""
 	case slices.Contains(periodNames, period):
-		return Value{}, "does not take a period; only $eq and $in do"
+		return Value{}, takes + ", not periods; only $eq and $in take those"
+	case dateShape.MatchString(text):
+		return Value{}, takes + "; this date is in no calendar"
+	case spelled != "$eq" && spelled != "$in":
+		return Value{}, takes
 	}
-	return Value{}, "takes dates such as 2026-01-31, times with a zone such as 2026-01-31T09:15:00Z, and with $eq and $in the periods " +
-		strings.Join(periodNames, ", ") + didYouMean(period, periodNames)
+	return Value{}, takes + ", and the periods " + strings.Join(periodNames, ", ") + didYouMean(period, periodNames)
 }
+
+// dateShape is what was meant as a date, also where there is no such day.
+var dateShape = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
 
 // checkYear keeps to what PostgreSQL and JSON readers both know.
 func checkYear(t time.Time) string {

@@ -17,7 +17,7 @@ func TestIsNumber(t *testing.T) {
 		"": false, " ": false, " 1": false, "1 ": false, "1\n": false, "01": false, "-01": false, "+1": false, "1.": false, ".5": false, "-": false,
 		"1e": false, "1e400": false, "-1e400": false, "1e-400": false, "0x10": false, "0b1": false, "1_000": false, "1,5": false, "Inf": false,
 		"-Inf": false, "Infinity": false, "NaN": false, "١": false, "true": false, "null": false, `"1"`: false, "[1]": false, "{}": false, "1 2": false, "--1": false,
-		"1\x00": false,
+		"1\x00": false, "0e999": true, "0e1000": false, "0e-1000": false, "0e-99999999999999999999": false, "1e00000005": true,
 	} {
 		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
 			t.Parallel()

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -153,7 +152,7 @@ func parseFilter(in input) (fql.Query, error) {
 	}
 	text, isText := v.(string)
 	if !isText {
-		b, err := json.Marshal(v)
+		b, err := encode(v) // as it was written: escapes would count against its length
 		if err != nil {
 			return fql.Query{}, errors.New("the filter cannot be read")
 		}
