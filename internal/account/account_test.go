@@ -94,7 +94,7 @@ func TestOpenOrganizationFindsWhatIsThere(t *testing.T) {
 	if diff := cmp.Diff(first, second); diff != "" {
 		t.Errorf("the second time (-first +second):\n%s", diff)
 	}
-	want := account.Organization{ID: first.ID, Name: name, TimeZone: "UTC", MainTeamID: first.MainTeamID}
+	want := account.Organization{ID: first.ID, Name: name, TimeZone: "UTC", MainTeamID: first.MainTeamID, CreatedAt: first.CreatedAt}
 	if diff := cmp.Diff(want, first); diff != "" {
 		t.Errorf("organization (-want +got):\n%s", diff)
 	}
@@ -208,7 +208,7 @@ func TestOpenUserIgnoresCase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := account.User{ID: first.ID, TeamID: first.TeamID, Email: "Zoé.Ängström@Example.com", Name: "Zoé", Role: account.Editor}
+	want := account.User{ID: first.ID, TeamID: first.TeamID, Email: "Zoé.Ängström@Example.com", Name: "Zoé", Role: account.Editor, CreatedAt: first.CreatedAt}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Errorf("user (-want +got):\n%s", diff)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -32,15 +33,17 @@ type Organization struct {
 	TimeZone       string
 	StrictCarriers bool
 	MainTeamID     int64
+	CreatedAt      time.Time
 }
 
 // User is a person of an organization.
 type User struct {
-	ID     UserID
-	TeamID int64
-	Email  string
-	Name   string
-	Role   Role
+	ID        UserID
+	TeamID    int64
+	Email     string
+	Name      string
+	Role      Role
+	CreatedAt time.Time
 }
 
 // OpenOrganization finds the organization of that name, or creates it with its main team.
@@ -84,25 +87,14 @@ func (s *Store) Organizations(ctx context.Context) ([]Organization, error) {
 }
 
 const organizationSQL = `
-	SELECT o.id, o.name, o.time_zone, o.strict_carriers, t.id AS main_team_id
+	SELECT o.id, o.name, o.time_zone, o.strict_carriers, t.id AS main_team_id, o.created_at
 	FROM organization o
 	JOIN team t ON t.organization_id = o.id AND t.main`
 
 // OrganizationByName finds an organization for an operator who names it. An unknown name is fault.NotFound.
 // It takes no view: it is how an operator gets one.
 func (s *Store) OrganizationByName(ctx context.Context, name string) (Organization, error) {
-	rows, err := s.db.Query(ctx, organizationSQL+` WHERE o.name = $1`, strings.TrimSpace(name))
-	if err != nil {
-		return Organization{}, fmt.Errorf("find organization: %w", err)
-	}
-	org, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Organization])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Organization{}, fault.Missing("organization")
-	}
-	if err != nil {
-		return Organization{}, fmt.Errorf("find organization: %w", err)
-	}
-	return org, nil
+	return one[Organization](ctx, s.db, "organization", organizationSQL+` WHERE o.name = $1`, strings.TrimSpace(name))
 }
 
 // SetStrict says whether carriers and questions that nobody registered are refused.
@@ -121,7 +113,7 @@ func (s *Store) OpenUser(ctx context.Context, v View, u User) (User, error) {
 		form.Add("email", "must be an e-mail address")
 	}
 	if !u.Role.valid() {
-		form.Add("role", "must be one of admin, editor, viewer, restricted_viewer")
+		form.Add("role", roleNames)
 	}
 	if err := form.Err(); err != nil {
 		return User{}, err
@@ -138,20 +130,54 @@ func (s *Store) OpenUser(ctx context.Context, v View, u User) (User, error) {
 
 // UserByEmail finds a user by e-mail address, in any spelling of its case. An unknown one is fault.NotFound.
 func (s *Store) UserByEmail(ctx context.Context, v View, email string) (User, error) {
-	rows, err := s.db.Query(ctx, `
-		SELECT id, team_id, email, name, role FROM app_user
+	return one[User](ctx, s.db, "user", `
+		SELECT `+userColumns+` FROM app_user
 		WHERE organization_id = $1 AND lower(email) = lower($2)`, v.org, email)
-	if err != nil {
-		return User{}, fmt.Errorf("find user: %w", err)
-	}
-	u, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[User])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return User{}, fault.Missing("user")
-	}
-	if err != nil {
-		return User{}, fmt.Errorf("find user: %w", err)
-	}
-	return u, nil
 }
 
+const userColumns = "id, team_id, email, name, role, created_at"
+
 func (r Role) valid() bool { return slices.Contains(Roles(), r) }
+
+// one reads the single row of a statement; when there is none, the answer is that there is no such thing.
+func one[T any](ctx context.Context, q pg.Querier, what, sql string, args ...any) (T, error) {
+	var none T
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return none, fmt.Errorf("read %s: %w", what, err)
+	}
+	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return none, fault.Missing(what)
+	}
+	if err != nil {
+		return none, fmt.Errorf("read %s: %w", what, err)
+	}
+	return row, nil
+}
+
+// page reads one page of a list, and how many rows the list has in all. from begins with FROM and takes the arguments.
+func page[T any](ctx context.Context, q pg.Querier, columns, from, order string, offset, limit int, args pg.Args) ([]T, int, error) {
+	var (
+		total int
+		rows  []T
+		b     pgx.Batch
+	)
+	b.Queue(`SELECT count(*) `+from, slices.Clone(args)...).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
+	sql := `SELECT ` + columns + ` ` + from + ` ORDER BY ` + order + ` LIMIT ` + args.Bind(limit) + ` OFFSET ` + args.Bind(offset)
+	b.Queue(sql, args...).Query(func(r pgx.Rows) (err error) {
+		rows, err = pgx.CollectRows(r, pgx.RowToStructByName[T])
+		return err
+	})
+	return rows, total, q.SendBatch(ctx, &b).Close()
+}
+
+// trimmed is a text without the spaces around it; one of nothing but spaces is a mistake.
+func trimmed(form *fault.Form, field, text string) string {
+	t := strings.TrimSpace(text)
+	if t == "" && text != "" {
+		form.Add(field, "must not be blank")
+	}
+	return t
+}

@@ -52,13 +52,35 @@ const tokenColumns = "id, name, scopes, user_id, created_at, expires_at, revoked
 // IssueToken creates a token and returns its secret, which is stored nowhere and cannot be shown again.
 // It refuses unknown scopes, an expiry in the past and a user the organization does not have.
 func (s *Store) IssueToken(ctx context.Context, v View, n NewToken) (Token, string, error) {
-	var form fault.Form
 	if len(n.Scopes) == 0 {
 		n.Scopes = Scopes()
 	}
+	var form fault.Form
+	return s.issue(ctx, v, n, &form)
+}
+
+// IssueTokenFor is IssueToken on behalf of a caller, who cannot hand on what they do not have: without scopes the token
+// gets all of the caller's, and any other one is refused.
+func (s *Store) IssueTokenFor(ctx context.Context, p Principal, n NewToken, form *fault.Form) (Token, string, error) {
+	if len(n.Scopes) == 0 {
+		n.Scopes = slices.DeleteFunc(Scopes(), func(scope Scope) bool { return !p.May(scope) })
+	}
+	for i, scope := range n.Scopes {
+		if slices.Contains(Scopes(), scope) && !p.May(scope) {
+			form.Add(fmt.Sprintf("scopes.%d", i), "cannot be given by a token that does not have it")
+		}
+	}
+	return s.issue(ctx, p.view, n, form)
+}
+
+func (s *Store) issue(ctx context.Context, v View, n NewToken, form *fault.Form) (Token, string, error) {
+	var scopes []Scope
 	for i, scope := range n.Scopes {
 		if !slices.Contains(Scopes(), scope) {
 			form.Add(fmt.Sprintf("scopes.%d", i), "must be one of %s", join(Scopes()))
+		}
+		if !slices.Contains(scopes, scope) {
+			scopes = append(scopes, scope)
 		}
 	}
 	if n.ExpiresAt != nil && !n.ExpiresAt.After(time.Now()) {
@@ -67,27 +89,57 @@ func (s *Store) IssueToken(ctx context.Context, v View, n NewToken) (Token, stri
 	if n.Name = strings.TrimSpace(n.Name); n.Name == "" {
 		n.Name = "Unnamed token"
 	}
+	if n.UserID != nil {
+		if _, err := s.User(ctx, v, *n.UserID); fault.Is(err, fault.NotFound) {
+			form.Add("user_id", userIsUnknown)
+		} else if err != nil {
+			return Token{}, "", err
+		}
+	}
 	if err := form.Err(); err != nil {
 		return Token{}, "", err
 	}
 	secret := newSecret()
-	rows, err := s.db.Query(ctx, `
+	t, err := one[Token](ctx, s.db, "token", `
 		INSERT INTO token (organization_id, name, sha256, scopes, user_id, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6)
 		RETURNING `+tokenColumns,
-		v.org, n.Name, hash(secret), n.Scopes, n.UserID, n.ExpiresAt)
-	if err != nil {
-		return Token{}, "", fmt.Errorf("issue token: %w", err)
-	}
-	t, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Token])
-	if pg.Violates(err, "token_user") {
-		form.Add("user_id", "is not a user of this organization")
+		v.org, n.Name, hash(secret), scopes, n.UserID, n.ExpiresAt)
+	if pg.Violates(err, "token_user") { // deleted a moment ago
+		form.Add("user_id", userIsUnknown)
 		return Token{}, "", form.Err()
 	}
 	if err != nil {
 		return Token{}, "", fmt.Errorf("issue token: %w", err)
 	}
 	return t, secret, nil
+}
+
+const userIsUnknown = "is not a user of this organization"
+
+// State is what became of a token: active, expired or revoked.
+func (t Token) State(now time.Time) string {
+	switch {
+	case t.RevokedAt != nil:
+		return "revoked"
+	case t.ExpiresAt != nil && !now.Before(*t.ExpiresAt):
+		return "expired"
+	}
+	return "active"
+}
+
+// Token returns a token without its secret. An unknown id is fault.NotFound.
+func (s *Store) Token(ctx context.Context, v View, id int64) (Token, error) {
+	return one[Token](ctx, s.db, "token", `SELECT `+tokenColumns+` FROM token WHERE organization_id = $1 AND id = $2`, v.org, id)
+}
+
+// TokenPage returns one page of what Tokens lists, and how many there are in all.
+func (s *Store) TokenPage(ctx context.Context, v View, offset, limit int) ([]Token, int, error) {
+	tokens, total, err := page[Token](ctx, s.db, tokenColumns, `FROM token WHERE organization_id = $1`, `id DESC`, offset, limit, pg.Args{v.org})
+	if err != nil {
+		return nil, 0, fmt.Errorf("list tokens: %w", err)
+	}
+	return tokens, total, nil
 }
 
 // Tokens lists the organization's tokens, the newest first, revoked and expired ones included.

@@ -3,6 +3,7 @@ package carrier
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -46,8 +47,8 @@ type Result struct {
 	Completed bool
 }
 
-// Check reads items against the rules and notes in the form what they break, at items.N.field.
-// A question the rules do not cover is read as the text question it will be registered as.
+// Check reads items against the rules and notes in the form what they break, at items.N.field. Archived questions and
+// options take no new answers. A question the rules do not cover is read as the text question it will be registered as.
 func (r *Rules) Check(items []Item, form *fault.Form) Result {
 	res := Result{Completed: len(items) > 0}
 	sum, scales := new(big.Rat), int64(0)
@@ -59,6 +60,9 @@ func (r *Rules) Check(items []Item, form *fault.Form) Result {
 			q = Question{ID: item.QuestionID, Type: Text}
 		}
 		c := checker{q: q, path: fmt.Sprintf("items.%d.", n), form: form}
+		if q.ArchivedAt != nil {
+			form.Add(c.path+"question_id", "is archived and takes no new answers")
+		}
 		answer, score := c.check(item)
 		res.Answers = append(res.Answers, answer)
 		once := [2]int64{q.ID, answer.OptionID}
@@ -167,12 +171,13 @@ func (c checker) option(item Item, field string) Option {
 		c.form.Add(c.path+field, "is required: the row of the table, by name, or its question_option_id")
 		return Option{}
 	}
-	for _, o := range c.q.Options {
+	offered := c.q.offered()
+	for _, o := range offered {
 		if (item.OptionID == 0 || item.OptionID == o.ID) && (item.Option == "" || item.Option == o.Name) {
 			return o
 		}
 	}
-	c.form.Add(c.path+field, "must be one of the question's options: %s", optionNames(c.q.Options))
+	c.form.Add(c.path+field, "must be one of the question's options: %s", optionNames(offered))
 	return Option{}
 }
 
@@ -201,6 +206,15 @@ func (q Question) scale() (low, high int16) {
 	default:
 		return 1, 5
 	}
+}
+
+// offered are the options that take new answers. Archived ones stand last.
+func (q Question) offered() []Option {
+	end := slices.IndexFunc(q.Options, func(o Option) bool { return o.ArchivedAt != nil })
+	if end < 0 {
+		return q.Options
+	}
+	return q.Options[:end]
 }
 
 // repeats reports whether a question may be answered once for each of its options.

@@ -41,7 +41,7 @@ type Carrier struct {
 	TeamID     int64
 	Name       string
 	CreatedAt  time.Time
-	ArchivedAt *time.Time
+	ArchivedAt *time.Time // it is not offered any more since, and takes feedback all the same
 	Questions  []Question `db:"-"`
 }
 
@@ -54,8 +54,8 @@ type Question struct {
 	Type       Type
 	Position   int
 	Required   bool
-	Max        *int16 // the top of a rating's or slider's scale
-	ArchivedAt *time.Time
+	Max        *int16             // the top of a rating's or slider's scale
+	ArchivedAt *time.Time         // it takes no new answers since
 	Options    []Option           `db:"-"`
 	scores     map[scoreKey]int64 // the dictionary ids of its closed answers
 }
@@ -65,7 +65,7 @@ type Option struct {
 	ID         int64
 	QuestionID int64
 	Name       string
-	ArchivedAt *time.Time
+	ArchivedAt *time.Time // it takes no new answers since
 }
 
 type scoreKey struct {
@@ -136,7 +136,7 @@ func (s *Store) List(ctx context.Context, v account.View, offset, limit int) ([]
 	for i, c := range carriers {
 		ids[i] = c.ID
 	}
-	questions, err := s.questions(ctx, v, byCarrier, ids)
+	questions, err := readQuestions(ctx, s.db, v, byCarrier, ids)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list carriers: %w", err)
 	}
@@ -152,7 +152,7 @@ func (s *Store) List(ctx context.Context, v account.View, offset, limit int) ([]
 
 // Questions returns the questions with these ids, with their options; unknown ids are left out.
 func (s *Store) Questions(ctx context.Context, v account.View, ids []int64) (map[int64]Question, error) {
-	questions, err := s.questions(ctx, v, byID, ids)
+	questions, err := readQuestions(ctx, s.db, v, byID, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read questions: %w", err)
 	}
@@ -169,17 +169,18 @@ const (
 	byCarrier = "q.carrier_id"
 )
 
-func (s *Store) questions(ctx context.Context, v account.View, column string, ids []int64) ([]Question, error) {
+func readQuestions(ctx context.Context, q pg.Querier, v account.View, column string, ids []int64) ([]Question, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	var questions []Question
 	b := &pgx.Batch{}
 	queueQuestions(b, v, column, ids, &questions)
-	return questions, s.db.SendBatch(ctx, b).Close()
+	return questions, q.SendBatch(ctx, b).Close()
 }
 
-// queueQuestions puts the reading of questions into a batch, three statements in one round trip. They arrive by carrier and position.
+// queueQuestions puts the reading of questions into a batch, three statements in one round trip. They arrive by carrier and position,
+// their options with the archived ones last.
 func queueQuestions(b *pgx.Batch, v account.View, column string, ids []int64, into *[]Question) {
 	index := map[int64]*Question{}
 	where := ` WHERE q.organization_id = $1 AND ` + column + ` = ANY($2)`
@@ -200,7 +201,7 @@ func queueQuestions(b *pgx.Batch, v account.View, column string, ids []int64, in
 		SELECT o.id, o.question_id, o.name, o.archived_at
 		FROM question q
 		JOIN question_option o ON o.organization_id = q.organization_id AND o.question_id = q.id`+where+`
-		ORDER BY o.position, o.id`, v.Org(), ids).
+		ORDER BY o.archived_at IS NOT NULL, o.position, o.id`, v.Org(), ids).
 		Query(func(rows pgx.Rows) error {
 			options, err := pgx.CollectRows(rows, pgx.RowToStructByName[Option])
 			for _, o := range options {

@@ -11,6 +11,7 @@ import (
 
 	"earshot/internal/account"
 	"earshot/internal/fault"
+	"earshot/internal/pg"
 )
 
 // Rules are what a carrier asks of the feedback it takes.
@@ -55,12 +56,15 @@ func (s *Store) Register(ctx context.Context, v account.View, rules *Rules, item
 			unknown = append(unknown, item.QuestionID)
 		}
 	}
-	if err := s.register(ctx, v, rules.carrier, unknown); err != nil {
+	err := s.register(ctx, v, rules.carrier, unknown)
+	if pg.Violates(err, "question_carrier") { // it was there, and deleted before its question came
+		err = s.register(ctx, v, rules.carrier, unknown)
+	}
+	if err != nil {
 		return nil, err
 	}
 	s.rules.Forget(key{v.Org(), rules.carrier})
-	rules, err := s.remembered(ctx, v, rules.carrier)
-	if err != nil {
+	if rules, err = s.remembered(ctx, v, rules.carrier); err != nil {
 		return nil, err
 	}
 	// Two clients may bring the same new question for two carriers; it belongs to one of them.
@@ -131,7 +135,7 @@ func (s *Store) addStrangers(ctx context.Context, v account.View, rules *Rules, 
 			continue
 		}
 		q, err := s.strangers.Get(ctx, key{v.Org(), id}, func(ctx context.Context) (Question, error) {
-			found, err := s.questions(ctx, v, byID, []int64{id})
+			found, err := readQuestions(ctx, s.db, v, byID, []int64{id})
 			if err == nil && len(found) == 0 {
 				err = pgx.ErrNoRows // absence is not remembered
 			}

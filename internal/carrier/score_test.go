@@ -237,12 +237,11 @@ func TestCompletion(t *testing.T) {
 	}{
 		"no items":               {nil, false},
 		"all that is required":   {[]carrier.Item{item(must, "0"), item(colours, "Red")}, true},
-		"everything":             {[]carrier.Item{item(past, "a"), item(may, "a"), item(must, "9"), item(colours, "Red"), item(colours, "Blue")}, true},
+		"everything":             {[]carrier.Item{item(may, "a"), item(must, "9"), item(colours, "Red"), item(colours, "Blue")}, true},
 		"one required missing":   {[]carrier.Item{item(must, "9"), item(may, "a")}, false},
 		"only what is optional":  {[]carrier.Item{item(may, "a")}, false},
 		"required is empty":      {[]carrier.Item{item(must, ""), item(colours, "Red")}, false},
 		"optional is empty":      {[]carrier.Item{item(must, "9"), item(colours, "Red"), item(may, "")}, false},
-		"archived is empty":      {[]carrier.Item{item(must, "9"), item(colours, "Red"), item(past, "")}, false},
 		"one of several empty":   {[]carrier.Item{item(must, "9"), item(colours, "Red"), item(colours, "")}, false},
 		"something unregistered": {[]carrier.Item{item(must, "9"), item(colours, "Red"), item(77, "new")}, true},
 	} {

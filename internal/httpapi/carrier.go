@@ -55,9 +55,11 @@ func wireCarrierOf(c carrier.Carrier) wireCarrier {
 		Questions: make([]wireFullQuestion, len(c.Questions)),
 	}
 	for i, q := range c.Questions {
-		options := make([]wireOption, len(q.Options))
-		for j, o := range q.Options {
-			options[j] = wireOption{ID: o.ID, Name: o.Name}
+		options := make([]wireOption, 0, len(q.Options))
+		for _, o := range q.Options {
+			if o.ArchivedAt == nil { // what may be answered
+				options = append(options, wireOption{ID: o.ID, Name: o.Name})
+			}
 		}
 		out.Questions[i] = wireFullQuestion{
 			ID: q.ID, Name: q.Name, Order: q.Position, Type: q.Type, Required: zeroOrOne(q.Required), Max: q.Max,

@@ -1,11 +1,14 @@
 package httpapi_test
 
 import (
+	"crypto/rand"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
 	"earshot/internal/account"
+	"earshot/internal/carrier"
 	"earshot/internal/httpapi"
 )
 
@@ -14,6 +17,22 @@ import (
 var resources = map[string]func(*client) string{
 	"/v4/feedback/{id}": func(c *client) string {
 		return c.json(http.MethodPost, "/v4/feedback", `{"carrier_id":1,"source":"email"}`).want(http.StatusCreated).id()
+	},
+	"/admin/v1/teams/{id}": func(c *client) string {
+		return c.json(http.MethodPost, "/admin/v1/teams", map[string]string{"name": rand.Text()}).want(http.StatusCreated).id()
+	},
+	"/admin/v1/users/{id}": func(c *client) string {
+		body := map[string]string{"email": rand.Text() + "@example.com", "name": "Ada", "role": "viewer"}
+		return c.json(http.MethodPost, "/admin/v1/users", body).want(http.StatusCreated).id()
+	},
+	"/admin/v1/tokens/{id}": func(c *client) string {
+		return c.json(http.MethodPost, "/admin/v1/tokens", `{}`).want(http.StatusCreated).id()
+	},
+	"/admin/v1/carriers/{id}": func(c *client) string {
+		return c.json(http.MethodPost, "/admin/v1/carriers", `{"name":"Survey"}`).want(http.StatusCreated).id()
+	},
+	"/admin/v1/questions/{id}": func(c *client) string {
+		return fmt.Sprint(c.carrier(carrier.NewQuestion{Type: carrier.NPS}).Questions[0].ID)
 	},
 }
 
