@@ -177,7 +177,7 @@ func TestWalkingUpwardsMissesNothing(t *testing.T) {
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				// Not ctx: a create that is cut off may still be committed, after the walk has ended.
-				_, err := store.Create(t.Context(), v, feedback.New{CarrierID: 1, Source: 4}, &fault.Form{})
+				_, err := store.Create(context.WithoutCancel(ctx), v, feedback.New{CarrierID: 1, Source: 4}, &fault.Form{})
 				if err != nil && ctx.Err() == nil {
 					t.Error(err)
 				}

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"earshot/internal/account"
+	"earshot/internal/pg"
 )
 
 // crowd is how many values an attribute may have before its values are no longer counted one by one.
@@ -51,7 +52,8 @@ CROSS JOIN LATERAL (
 // round folds one slice of each organization, so that a large backlog does not keep the others waiting.
 // more says that something was left which could be folded now.
 func (s *Store) round(ctx context.Context, db session) (folded int64, more bool, err error) {
-	rows, err := db.Query(ctx, backlogSQL)
+	// Planned anew each time: a plan from when the table was empty would read all of it.
+	rows, err := db.Query(ctx, backlogSQL, pgx.QueryExecModeExec)
 	if err != nil {
 		return 0, false, fmt.Errorf("look for deltas: %w", err)
 	}
@@ -68,11 +70,15 @@ func (s *Store) round(ctx context.Context, db session) (folded int64, more bool,
 			continue
 		}
 		n, left, err := s.foldSlice(ctx, db, b.OrganizationID)
+		if ctx.Err() != nil {
+			return folded, false, ctx.Err()
+		}
 		if err != nil {
 			failed = append(failed, fmt.Errorf("fold organization %d: %w", b.OrganizationID, err))
-		}
-		if ctx.Err() != nil {
-			break
+			if pg.Away(err) && !pg.TimedOut(err) {
+				break
+			}
+			continue
 		}
 		folded += n
 		more = more || left
@@ -86,7 +92,7 @@ func beat(ctx context.Context, db session) error {
 		UPDATE tally_fold SET folded_at = now()
 		WHERE organization_id = (SELECT organization_id FROM tally_fold ORDER BY folded_at DESC NULLS LAST LIMIT 1)
 		  AND folded_at < now() - interval '30 seconds'
-		  AND NOT EXISTS (`+backlogSQL+`)`)
+		  AND NOT EXISTS (`+backlogSQL+`)`, pgx.QueryExecModeExec)
 	if err != nil {
 		return fmt.Errorf("note that all is folded: %w", err)
 	}
@@ -103,7 +109,7 @@ type slice struct {
 // own, and all see the same: every transaction below its end had ended before the first began, and nobody else deletes deltas without
 // the lock. A reader sees all of it or nothing: rollups, deltas and bound change in one commit.
 func (s *Store) foldSlice(ctx context.Context, db session, org account.OrgID) (folded int64, more bool, err error) {
-	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+	err = pgx.BeginTxFunc(ctx, db, afresh, func(tx pgx.Tx) error {
 		next, err := s.next(ctx, tx, org)
 		if err != nil || next.from >= next.to {
 			return err
@@ -142,10 +148,11 @@ func (s *Store) next(ctx context.Context, tx pgx.Tx, org account.OrgID) (slice, 
 	var locked bool
 	var found slice
 	b := &pgx.Batch{}
-	// A fold touches few rows of tables that may be large, and the statistics of a table that is always emptied say nothing.
+	// A fold touches few rows of tables that may be large, and the statistics of one that is always emptied say nothing:
+	// everything goes by index, and in its order, so that the end of a slice is found without reading what is behind it.
 	b.Queue(`
-		SELECT set_config('enable_seqscan', 'off', true), set_config('work_mem', '64MB', true),
-		       set_config('statement_timeout', '60s', true)`)
+		SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+		       set_config('work_mem', '64MB', true), set_config('statement_timeout', '60s', true)`)
 	b.Queue(`
 		INSERT INTO tally_fold (organization_id, bound) VALUES ($1, '0')
 		ON CONFLICT (organization_id) DO NOTHING`, org)
@@ -156,23 +163,22 @@ func (s *Store) next(ctx context.Context, tx pgx.Tx, org account.OrgID) (slice, 
 			return rows.Err()
 		})
 	b.Queue(`
-		SELECT f.bound, s.bound, s.bound = s.xmin
+		SELECT f.bound, coalesce(behind.xid, h.xmin), behind.xid IS NULL
 		FROM tally_fold f
-		CROSS JOIN LATERAL (
-			SELECT h.xmin, coalesce((
-				SELECT d.xid
-				FROM feedback_delta d
-				WHERE d.organization_id = $1 AND d.xid < h.xmin AND d.xid > (
-					SELECT l.xid
-					FROM feedback_delta l
-					WHERE l.organization_id = $1 AND l.xid >= f.bound AND l.xid < h.xmin
-					ORDER BY l.xid
-					OFFSET $2::bigint - 1
-					LIMIT 1)
-				ORDER BY d.xid
-				LIMIT 1), h.xmin) AS bound
-			FROM (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS xmin) AS h
-		) AS s
+		CROSS JOIN (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS xmin) AS h
+		LEFT JOIN LATERAL (
+			SELECT d.xid
+			FROM feedback_delta d
+			WHERE d.organization_id = $1 AND d.xid < h.xmin AND d.xid > (
+				SELECT l.xid
+				FROM feedback_delta l
+				WHERE l.organization_id = $1 AND l.xid >= f.bound AND l.xid < h.xmin
+				ORDER BY l.xid
+				OFFSET $2::bigint - 1
+				LIMIT 1)
+			ORDER BY d.xid
+			LIMIT 1
+		) AS behind ON true
 		WHERE f.organization_id = $1`, org, s.slice).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&found.from, &found.to, &found.last) })
 	if err := tx.SendBatch(ctx, b).Close(); err != nil || !locked {
@@ -217,7 +223,7 @@ SELECT ARRAY(SELECT value_id FROM added WHERE (n, sat_n, sat_sum) = (0, 0, 0)),
        ARRAY(SELECT DISTINCT c.attribute_id
              FROM cell c
              WHERE c.attribute_id IS NOT NULL
-               AND NOT EXISTS (SELECT FROM facet_rollup r WHERE r.organization_id = $1 AND r.value_id = c.value_id))`
+               AND (SELECT r.value_id FROM facet_rollup r WHERE r.organization_id = $1 AND r.value_id = c.value_id LIMIT 1) IS NULL)`
 )
 
 // prune deletes the rows that came to nothing, or the rollups would keep every combination there ever was.
@@ -250,9 +256,9 @@ func unroll(ctx context.Context, tx pgx.Tx, org account.OrgID, attributes []int6
 	}
 	rows, err := tx.Query(ctx, `
 		UPDATE attribute a SET rolled_up = false
-		WHERE a.organization_id = $1 AND a.id = ANY($2) AND a.rolled_up AND $3 < (
+		WHERE a.organization_id = $1 AND a.id = ANY($2) AND a.rolled_up AND $3::bigint < (
 			SELECT count(*)
-			FROM (SELECT FROM attribute_value v WHERE v.organization_id = $1 AND v.attribute_id = a.id LIMIT $3 + 1) AS some)
+			FROM (SELECT FROM attribute_value v WHERE v.organization_id = $1 AND v.attribute_id = a.id LIMIT $3 + 1) AS seen)
 		RETURNING a.id`, org, attributes, crowd)
 	if err != nil {
 		return err

@@ -35,6 +35,7 @@ func (s *Store) Lag(ctx context.Context) (Lag, error) {
 	var l Lag
 	var age, snapshot float64
 	b := &pgx.Batch{}
+	b.Queue(`SELECT set_config('enable_seqscan', 'off', true)`) // as for the fold
 	b.Queue(`
 		SELECT count(*)
 		FROM (
@@ -52,10 +53,10 @@ func (s *Store) Lag(ctx context.Context) (Lag, error) {
 		QueryRow(func(row pgx.Row) error { return row.Scan(&l.Rows) })
 	b.Queue(`
 		WITH oldest AS (SELECT min(xid) AS xid FROM (` + backlogSQL + `) AS b)
-		SELECT coalesce(CASE WHEN o.xid IS NULL THEN 0
-		                ELSE (SELECT greatest(extract(epoch FROM clock_timestamp() - max(f.folded_at)), 0)
+		SELECT CASE WHEN o.xid IS NULL THEN 0
+		       ELSE coalesce((SELECT extract(epoch FROM clock_timestamp() - max(f.folded_at))
 		                      FROM tally_fold f
-		                      WHERE f.bound <= o.xid) END, -1)::float8
+		                      WHERE f.bound <= o.xid), -1) END::float8
 		FROM oldest o`).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&age) })
 	// A snapshot matters in our database only, a transaction that writes in any: the fold waits for it.
@@ -67,7 +68,8 @@ func (s *Store) Lag(ctx context.Context) (Lag, error) {
 			   AND (backend_xid IS NOT NULL OR backend_xmin IS NOT NULL AND datname = current_database())),
 			(SELECT min(prepared) FROM pg_prepared_xacts))), 0)::float8`).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&snapshot) })
-	if err := s.db.SendBatch(ctx, b).Close(); err != nil {
+	err := pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error { return tx.SendBatch(ctx, b).Close() })
+	if err != nil {
 		return Lag{}, fmt.Errorf("measure lag: %w", err)
 	}
 	l.Age, l.Snapshot = seconds(age), seconds(snapshot)

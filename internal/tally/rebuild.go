@@ -22,11 +22,12 @@ func (s *Store) Rebuild(ctx context.Context, v account.View) error {
 	if err := whole(v); err != nil {
 		return err
 	}
-	err := pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
+	err := pgx.BeginTxFunc(ctx, s.db, afresh, func(tx pgx.Tx) error {
 		b := &pgx.Batch{}
 		b.Queue(`SELECT set_config('statement_timeout', '0', true), set_config('work_mem', '64MB', true)`)
 		b.Queue(`
-			INSERT INTO tally_fold (organization_id, bound) VALUES ($1, '0')
+			INSERT INTO tally_fold (organization_id, bound)
+			SELECT id, '0' FROM organization WHERE id = $1
 			ON CONFLICT (organization_id) DO NOTHING`, v.Org())
 		b.Queue(`SELECT FROM tally_fold WHERE organization_id = $1 FOR UPDATE`, v.Org())
 		var attributes []int64

@@ -11,7 +11,7 @@ import (
 // transaction ids: a bound that lies ahead would hide every delta written from now on, and a delta that lies ahead would not be folded.
 // It must be called before the first write; where nothing lies ahead it only reads.
 func (s *Store) Refold(ctx context.Context) error {
-	err := pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
+	err := pgx.BeginTxFunc(ctx, s.db, afresh, func(tx pgx.Tx) error {
 		// About all organizations: a cluster is everyone's. No transaction at or above xmax has ended, so a row we see that
 		// carries such an id is not from here; and a bound of ours is not above the transaction that set it.
 		rows, err := tx.Query(ctx, `

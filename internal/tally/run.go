@@ -52,6 +52,9 @@ func clean(ctx context.Context, db session) error {
 	for _, index := range ginIndexes {
 		if _, err := db.Exec(ctx, `SELECT gin_clean_pending_list($1::text::regclass)`, index); err != nil {
 			failed = append(failed, fmt.Errorf("clean the pending list of %s: %w", index, err))
+			if pg.Away(err) {
+				break
+			}
 		}
 	}
 	return errors.Join(failed...)

@@ -26,8 +26,12 @@ func NewStore(db *pgxpool.Pool) *Store { return &Store{db: db, slice: 50_000} }
 // session is where the fold works: the pool, or the connection that holds a loop's lock.
 type session interface {
 	pg.Querier
-	Begin(ctx context.Context) (pgx.Tx, error)
+	BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
 }
+
+// afresh lets each statement of a transaction see what was committed before it began, whatever the server's default: what is read
+// under a lock must not be older than the lock.
+var afresh = pgx.TxOptions{IsoLevel: pgx.ReadCommitted}
 
 // whole refuses a view narrowed to one owner: tallies know no owners.
 func whole(v account.View) error {
@@ -37,7 +41,7 @@ func whole(v account.View) error {
 	return nil
 }
 
-// What is counted, each as the deltas have it: records of the organization $1 as they stand, and stretches of its deltas.
+// What is counted, in the form of deltas: the records of the organization $1 as they stand, and a stretch of its deltas.
 const (
 	records = `
 		SELECT f.carrier_id, f.day, f.source, f.status, coalesce(f.nps_profile, 0)::smallint AS nps, 1 AS n,
@@ -53,13 +57,13 @@ const (
 		SELECT *
 		FROM feedback_delta
 		WHERE organization_id = $1 AND xid >= $2 AND xid < $3`
+)
 
-	unfolded = `
+// unfolded is what readers add to the rollups.
+var unfolded = `
 		SELECT *
 		FROM feedback_delta
-		WHERE organization_id = $1
-		  AND xid >= coalesce((SELECT bound FROM tally_fold WHERE organization_id = $1), '0')`
-)
+		WHERE organization_id = $1 AND xid >= ` + boundSQL("$1")
 
 // grains sums what is counted by the keys of feedback_rollup.
 func grains(counted string) string {
@@ -85,16 +89,19 @@ func grains(counted string) string {
 }
 
 // facets sums what is counted by the keys of facet_rollup. An id that is neither an attribute nor a value of one is always kept.
-// The dictionary is looked up id by id: it may hold millions of values of attributes that are not rolled up, and no plan may read them all.
+// The dictionary is looked up id by id, never joined: it may hold millions of values of attributes that are not rolled up.
 func facets(counted string) string {
 	return `
 	WITH cell AS (
-		SELECT u.value_id, date_trunc('month', d.day::timestamp)::date AS month, d.nps,
-		       coalesce(sum(d.value_n), 0)::bigint AS n, coalesce(sum(d.value_sat_n), 0)::bigint AS sat_n,
-		       coalesce(sum(d.value_sat_sum), 0)::bigint AS sat_sum
-		FROM (` + counted + `) AS d
+		SELECT u.value_id, d.month, d.nps, coalesce(sum(d.value_n), 0)::bigint AS n,
+		       coalesce(sum(d.value_sat_n), 0)::bigint AS sat_n, coalesce(sum(d.value_sat_sum), 0)::bigint AS sat_sum
+		FROM (
+			SELECT date_trunc('month', c.day::timestamp)::date AS month, nps, value_ids, value_n, value_sat_n, value_sat_sum
+			FROM (` + counted + `) AS c
+			OFFSET 0 -- or the month would be computed for each value again
+		) AS d
 		CROSS JOIN LATERAL unnest(d.value_ids) AS u (value_id)
-		GROUP BY 1, 2, 3
+		GROUP BY u.value_id, d.month, d.nps
 		HAVING sum(d.value_n) <> 0 OR sum(d.value_sat_n) <> 0 OR sum(d.value_sat_sum) <> 0
 	), known AS MATERIALIZED (
 		SELECT c.*, (SELECT v.attribute_id FROM attribute_value v WHERE v.organization_id = $1 AND v.id = c.value_id) AS attribute_id
