@@ -170,9 +170,9 @@ func (f *filter) edged() (total, bool, error) {
 	if period == nil {
 		return total{}, false, nil
 	}
-	inner := fql.Range{From: fql.NextMidnight(period.From, f.zone), To: fql.LastMidnight(period.To, f.zone)}
+	inner, edges := f.split(*period)
 	if !inner.From.IsZero() && !inner.To.IsZero() && !inner.From.Before(inner.To) {
-		return total{}, false, nil // shorter than a day: counting is as good
+		return total{}, false, nil // within a day: counting is as good
 	}
 	days := *f
 	days.query, days.sets = fql.Query{}, sets
@@ -183,7 +183,7 @@ func (f *filter) edged() (total, bool, error) {
 	if !ok || grain == tally.AllTime && days.sourced() {
 		return total{}, false, nil
 	}
-	return f.edgedTotal(&days, *period, inner)
+	return f.edgedTotal(&days, inner, edges)
 }
 
 func (f *filter) sourced() bool {
@@ -195,8 +195,37 @@ func (f *filter) sourced() bool {
 	return false
 }
 
-// edgedTotal adds up the whole days of a period and the records at its ends. rest is the filter without the period.
-func (f *filter) edgedTotal(rest *filter, period, inner fql.Range) (total, bool, error) {
+// edge is a part of a day at the end of a period: to be counted and added, or, where the whole day was summed, taken away.
+type edge struct {
+	fql.Range
+	sign string
+}
+
+// split cuts a period into whole days and what is left of a day at its ends. Of a ragged day the shorter part is counted: what the period
+// has of it is added, or what it lacks is taken away. What lies in the future is hardly ever anything, so a period up to now takes all of today.
+func (f *filter) split(period fql.Range) (inner fql.Range, edges []edge) {
+	inner = period
+	if from := period.From; !fql.Midnight(from, f.zone) {
+		begin, end := fql.LastMidnight(from, f.zone), fql.NextMidnight(from, f.zone)
+		if from.Sub(begin) < end.Sub(from) {
+			inner.From, edges = begin, append(edges, edge{fql.Range{From: begin, To: from}, " - "})
+		} else {
+			inner.From, edges = end, append(edges, edge{fql.Range{From: from, To: end}, " + "})
+		}
+	}
+	if to := period.To; !fql.Midnight(to, f.zone) {
+		begin, end := fql.LastMidnight(to, f.zone), fql.NextMidnight(to, f.zone)
+		if !to.Before(f.now) || end.Sub(to) < to.Sub(begin) {
+			inner.To, edges = end, append(edges, edge{fql.Range{From: to, To: end}, " - "})
+		} else {
+			inner.To, edges = begin, append(edges, edge{fql.Range{From: begin, To: to}, " + "})
+		}
+	}
+	return inner, edges
+}
+
+// edgedTotal sums the whole days of a period and counts its edges. rest is the filter without the period.
+func (f *filter) edgedTotal(rest *filter, inner fql.Range, edges []edge) (total, bool, error) {
 	t := total{way: fromEdges}
 	sum, err := tally.TotalSQL(tally.ByDay, t.args.Bind(f.view.Org()), func(alias string) (string, error) {
 		column := tally.Columns(alias)
@@ -207,16 +236,13 @@ func (f *filter) edgedTotal(rest *filter, period, inner fql.Range) (total, bool,
 		return t, false, err
 	}
 	t.sql = "SELECT (" + sum + ")"
-	for _, edge := range []fql.Range{{From: period.From, To: inner.From}, {From: inner.To, To: period.To}} {
-		if edge.From.IsZero() || edge.To.IsZero() || !edge.From.Before(edge.To) {
-			continue
-		}
+	for _, e := range edges {
 		where, err := rest.matching(&t.args)
 		if err != nil {
 			return t, false, err
 		}
-		t.sql += " + (SELECT count(*) FROM feedback f WHERE " + where +
-			" AND f.created_at >= " + t.args.Bind(edge.From) + " AND f.created_at < " + t.args.Bind(edge.To) + ")"
+		t.sql += e.sign + "(SELECT count(*) FROM feedback f WHERE " + where +
+			" AND f.created_at >= " + t.args.Bind(e.From) + " AND f.created_at < " + t.args.Bind(e.To) + ")"
 	}
 	return t, true, nil
 }
