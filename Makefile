@@ -15,7 +15,7 @@ export FUZZTIME ?= 30s
 
 .PHONY: help
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build the binary into bin/
@@ -53,6 +53,27 @@ vet: ## Run go vet
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for a while (FUZZTIME)
 	@.ci/run fuzz
+
+.PHONY: oracle
+oracle: ## Hold 20,000 random filters against the oracle (EARSHOT_SEED repeats a run)
+	EARSHOT_ORACLE=20000 go test -count=1 -timeout 45m -run TestListAgreesWithTheOracle -v ./internal/httpapi
+
+.PHONY: bench-list
+bench-list: ## Measure the list at 10 million feedback, on a PostgreSQL of its own (about 15 minutes and 20 GB, once)
+	go run ./bench/list
+
+.PHONY: bench-list-clean
+bench-list-clean: ## Stop the PostgreSQL of bench-list and remove its data
+	go run ./bench/list -clean
+
+.PHONY: docs
+docs: build ## Write docs/configuration.md anew from the commands and flags
+	bin/earshot reference >bin/configuration.md
+	mv bin/configuration.md docs/configuration.md
+
+.PHONY: dashboard-check
+dashboard-check: ## Ask a real Prometheus every question of the dashboard and the alerts (Debian; about a minute)
+	@deploy/dashboard-check
 
 .PHONY: db
 db: ## Start a throwaway PostgreSQL unless one answers (DB_PORT); prints TEST_DATABASE_URL

@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,17 +11,22 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
-
-	"earshot/internal/fault"
 )
 
 type commands struct {
-	Serve   serveCmd   `cmd:"" help:"Answer HTTP requests until told to stop."`
-	Migrate migrateCmd `cmd:"" help:"Bring the database schema up to date, or say where it stands."`
-	Init    initCmd    `cmd:"" help:"Set up an organization to start with: a user, a carrier with questions, a token."`
-	Token   tokenCmd   `cmd:"" help:"Create, list and revoke access tokens."`
-	Verify  verifyCmd  `cmd:"" help:"Recount feedback and compare with the tallies that totals come from."`
-	Version versionCmd `cmd:"" help:"Print the version of this binary and of the schema it needs."`
+	Serve      serveCmd      `cmd:"" help:"Answer HTTP requests until told to stop."`
+	Migrate    migrateCmd    `cmd:"" help:"Bring the database schema up to date, or say where it stands."`
+	Init       initCmd       `cmd:"" help:"Set up an organization to start with: a user, a carrier with questions, a token."`
+	Org        orgCmd        `cmd:"" help:"List, show, create and change organizations."`
+	Team       teamCmd       `cmd:"" help:"List, create, rename and delete teams."`
+	User       userCmd       `cmd:"" help:"List, show, create, change and delete users."`
+	Token      tokenCmd      `cmd:"" help:"Create, list and revoke access tokens."`
+	Carrier    carrierCmd    `cmd:"" help:"List, show, create, rename, archive and delete carriers."`
+	Question   questionCmd   `cmd:"" help:"List, show, create, change, archive and delete questions."`
+	Verify     verifyCmd     `cmd:"" help:"Recount feedback and compare with the tallies that totals come from."`
+	Completion completionCmd `cmd:"" help:"Print a script that completes commands and flags in a shell."`
+	Version    versionCmd    `cmd:"" help:"Print the version of this binary and of the schema it needs."`
+	Manual     manualCmd     `cmd:"" name:"reference" hidden:"" help:"Print the reference of commands and settings, as Markdown."`
 }
 
 // password finds what must not be echoed when a database URL is given where none belongs.
@@ -66,13 +70,4 @@ func run(ctx context.Context, args []string, std streams) int {
 		return 1
 	}
 	return 0
-}
-
-// complain prints an error for a person: what a fault says, without its code.
-func complain(w io.Writer, err error) {
-	if f, ok := errors.AsType[*fault.Fault](err); ok {
-		fmt.Fprintln(w, "earshot:", f.Message)
-		return
-	}
-	fmt.Fprintln(w, "earshot:", err)
 }

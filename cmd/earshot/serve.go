@@ -27,17 +27,17 @@ type serveCmd struct {
 	database
 	Listen           string `env:"EARSHOT_LISTEN" default:"127.0.0.1:8080" help:"Address to answer at (default ${default})."`
 	BaseURL          string `name:"base-url" env:"EARSHOT_BASE_URL" placeholder:"URL" help:"Address clients reach the service at; it begins every address in an answer (default http:// and the address listened at)."`
-	LogFormat        string `env:"EARSHOT_LOG_FORMAT" default:"json" help:"json or text (default ${default})."`
-	LogLevel         string `env:"EARSHOT_LOG_LEVEL" default:"info" help:"debug, info, warn or error (default ${default})."`
+	LogFormat        string `env:"EARSHOT_LOG_FORMAT" default:"json" help:"Format of the log: json or text (default ${default})."`
+	LogLevel         string `env:"EARSHOT_LOG_LEVEL" default:"info" help:"Least level that is logged: debug, info, warn or error (default ${default})."`
 	BodyLimit        string `env:"EARSHOT_BODY_LIMIT" default:"1048576" placeholder:"BYTES" help:"Largest body accepted, in bytes (default ${default})."`
 	RequestTimeout   string `env:"EARSHOT_REQUEST_TIMEOUT" default:"30s" help:"How long a request may take (default ${default})."`
-	StatementTimeout string `env:"EARSHOT_STATEMENT_TIMEOUT" default:"10s" help:"How long one database statement may take (default ${default})."`
+	StatementTimeout string `env:"EARSHOT_STATEMENT_TIMEOUT" default:"10s" help:"How long one database statement may take; a filter that takes longer is answered 422 (default ${default})."`
 	ShutdownTimeout  string `env:"EARSHOT_SHUTDOWN_TIMEOUT" default:"30s" help:"How long requests under way may take to finish when stopping (default ${default})."`
 	AdminListen      string `env:"EARSHOT_ADMIN_LISTEN" placeholder:"HOST:PORT" help:"Address for metrics and profiles; keep it private (default none)."`
-	Role             string `env:"EARSHOT_ROLE" default:"all" help:"api answers requests, worker does background work only, all does both (default ${default})."`
+	Role             string `env:"EARSHOT_ROLE" default:"all" help:"api answers requests, worker listens on no address but the admin one, all does both; every role keeps the tallies (default ${default})."`
 	RateLimit        string `env:"EARSHOT_RATE_LIMIT" default:"0" placeholder:"N" help:"Requests a second that each token may make, 0 for no limit (default ${default})."`
-	RateBurst        string `env:"EARSHOT_RATE_BURST" default:"100" placeholder:"N" help:"Requests that a token may make at once (default ${default})."`
-	DatabaseConns    string `env:"EARSHOT_DATABASE_CONNS" default:"16" placeholder:"N" help:"Most connections to the database, half of them for filters (default ${default})."`
+	RateBurst        string `env:"EARSHOT_RATE_BURST" default:"100" placeholder:"N" help:"Requests that a token may make at once, where --rate-limit is set (default ${default})."`
+	DatabaseConns    string `env:"EARSHOT_DATABASE_CONNS" default:"16" placeholder:"N" help:"Most connections to the database, half of them for filters; a few for control come on top. Four requests for each are taken on at once (default ${default})."`
 }
 
 // settings are the flags, read and checked.
@@ -99,16 +99,20 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	defer db.Close()
-	s.database.CustomPlans = true
-	reads, err := pg.Open(ctx, s.database)
+	reads, err := openFilters(ctx, s.database)
 	if err != nil {
 		return err
 	}
 	defer reads.Close()
+	control, err := openControl(ctx, s.database)
+	if err != nil {
+		return err
+	}
+	defer control.Close()
 	if err := pg.Check(ctx, db); err != nil {
 		return fmt.Errorf("this database cannot be served:\n%w", err)
 	}
-	accounts, carriers, tallies := account.NewStore(db), carrier.NewStore(db), tally.NewStore(db)
+	accounts, carriers, tallies := account.NewStore(control), carrier.NewStore(db), tally.NewStore(db)
 	if err := tallies.Refold(ctx); err != nil {
 		return err
 	}
@@ -121,7 +125,8 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 	signals := newSignals()
 	signals.watchPool("writes", db)
 	signals.watchPool("filters", reads)
-	signals.registry.MustRegister(&backlog{tallies: tallies, records: records, log: log})
+	signals.watchPool("control", control)
+	signals.registry.MustRegister(&backlog{tallies: tally.NewStore(control), records: records, log: log})
 	if s.adminListen != "" {
 		admin, err := bind(ctx, s.adminListen)
 		if err != nil {
@@ -136,7 +141,7 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 		<-ctx.Done()
 		return nil
 	}
-	loops.Go(func() { listen(background, db, log, accounts, carriers) })
+	loops.Go(func() { listen(background, control, log, accounts, carriers) })
 	listener, err := bind(ctx, s.listen)
 	if err != nil {
 		return err
@@ -156,12 +161,24 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 		Timeout:   s.requestTimeout,
 		Limits:    s.limits,
 		Observe:   signals.observe,
-		Ready:     func(ctx context.Context) error { return ready(ctx, db, &draining) },
+		Ready:     func(ctx context.Context) error { return ready(ctx, control, &draining) },
 	}
 	handler := api.Handler()
 	signals.watchServer(api)
 	log.InfoContext(ctx, "listening", "address", listener.Addr().String(), "base_url", s.baseURL)
 	return serve(ctx, listener, handler, log, s, &draining)
+}
+
+// openFilters is the pool that filters run on.
+func openFilters(ctx context.Context, s pg.Settings) (*pgxpool.Pool, error) {
+	s.CustomPlans = true
+	return pg.Open(ctx, s)
+}
+
+// openControl is a small pool for what must go on when all else is stuck: finding out who calls, readiness, metrics.
+func openControl(ctx context.Context, s pg.Settings) (*pgxpool.Pool, error) {
+	s.MaxConns = 4
+	return pg.Open(ctx, s)
 }
 
 func bind(ctx context.Context, address string) (net.Listener, error) {

@@ -118,7 +118,7 @@ func TestStoppingFinishesWhatWasAccepted(t *testing.T) {
 	t.Parallel()
 	database := pgtest.New(t)
 	org := initialize(t, database)
-	s := serve(t, database)
+	s := serve(t, database, "--database-conns", "16") // a place for each of the clients
 	var (
 		clients  sync.WaitGroup
 		answered sync.Map // the status of every whole answer, by request id

@@ -110,8 +110,12 @@ var (
 	backlogRead = prometheus.NewDesc("earshot_backlog_up", "Whether the figures of the backlog could be read.", nil, nil)
 )
 
-// Describe names the figures.
-func (b *backlog) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCollect(b, ch) }
+// Describe names the figures, without reading any: a server starts with its database as slow as it may be.
+func (b *backlog) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{backlogRead, foldRows, foldAge, pending, oldest, horizonLag} {
+		ch <- d
+	}
+}
 
 // Collect reads them; when that fails it says so instead of guessing.
 func (b *backlog) Collect(ch chan<- prometheus.Metric) {

@@ -117,7 +117,7 @@ func (s *Store) horizon(ctx context.Context, v account.View) (int64, error) {
 			locked, err = pgx.CollectRows(rows, pgx.RowTo[int64])
 			return err
 		})
-	if err := s.db.SendBatch(ctx, b).Close(); err != nil {
+	if err := s.reads.SendBatch(ctx, b).Close(); err != nil {
 		return 0, fmt.Errorf("read horizon: %w", err)
 	}
 	horizon := last
@@ -135,7 +135,7 @@ func (s *Store) horizon(ctx context.Context, v account.View) (int64, error) {
 // it is about the sequence they share. It grows while a transaction that creates feedback hangs.
 func (s *Store) HorizonLag(ctx context.Context) (int64, error) {
 	var lag int64
-	err := s.db.QueryRow(ctx, `
+	err := s.reads.QueryRow(ctx, `
 		SELECT coalesce(max((s.last_value - l.objid::bigint) & 2147483647), 0)
 		FROM feedback_id s, pg_locks l
 		WHERE l.locktype = 'advisory' AND l.objsubid = 2

@@ -72,13 +72,31 @@ func readQuery(r *http.Request, form *fault.Form) (input, error) {
 	return input{values: tree, form: form}, err
 }
 
-func (s *Server) bodyTree(w http.ResponseWriter, r *http.Request) (map[string]any, error) {
+// fetchBody reads a request's body from the client to its end and puts it back for the handler. Routes that read have none that matters.
+func (s *Server) fetchBody(w http.ResponseWriter, r *http.Request) error {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead || r.Body == nil || r.Body == http.NoBody {
+		return nil
+	}
+	body, err := s.wholeBody(w, r)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return err
+}
+
+func (s *Server) wholeBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.BodyLimit))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return nil, fault.New(fault.PayloadTooLarge, "The body is larger than %d bytes.", s.BodyLimit)
 	}
 	if err != nil {
 		return nil, fault.New(fault.BadRequest, "The body could not be read to its end.")
+	}
+	return body, nil
+}
+
+func (s *Server) bodyTree(w http.ResponseWriter, r *http.Request) (map[string]any, error) {
+	body, err := s.wholeBody(w, r)
+	if err != nil {
+		return nil, err
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
 		return map[string]any{}, nil

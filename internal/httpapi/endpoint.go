@@ -1,9 +1,12 @@
 package httpapi
 
 import (
+	"bytes"
 	"net/http"
 	"strings"
 	"time"
+
+	"earshot/internal/account"
 )
 
 // class is the sort of work a route is.
@@ -35,28 +38,57 @@ func (s *Server) endpoint(rt route) http.HandlerFunc {
 	}
 }
 
-// private runs a route that is not for everybody: is there a place, who is calling, may they, and how often. The place comes first:
-// when there is too much to do, even asking who calls is too much.
+// private runs a route that is not for everybody: who is calling, may they, and how often; then the work itself. A place is held for
+// either, but not while a client takes its time to send a body or to read an answer: as many slow clients as there are places
+// would otherwise keep everybody out.
 func (s *Server) private(rt route, x *exchange, r *http.Request) error {
 	x.Header().Set("Cache-Control", "no-store")
-	leave, err := s.gates.enter(x.class)
+	p, err := s.admit(rt, x, r)
 	if err != nil {
-		x.shed = true
 		return err
+	}
+	if err := s.fetchBody(x, r); err != nil {
+		return err
+	}
+	leave, err := s.place(x)
+	if err != nil {
+		return err
+	}
+	x.held = &bytes.Buffer{}
+	err = rt.call(s, x, r, p)
+	leave()
+	if err != nil {
+		x.held = nil
+		x.status = 0
+		return err
+	}
+	x.release()
+	return nil
+}
+
+// admit finds out who is calling and whether they may.
+func (s *Server) admit(rt route, x *exchange, r *http.Request) (account.Principal, error) {
+	leave, err := s.place(x)
+	if err != nil {
+		return account.Principal{}, err
 	}
 	defer leave()
 	p, err := s.Accounts.Authenticate(r.Context(), bearer(r))
 	if err != nil {
-		return err
+		return account.Principal{}, err
 	}
 	x.org, x.token = p.View().Org(), p.TokenID
 	if !p.May(rt.scope) {
-		return forbidden(rt.scope)
+		return account.Principal{}, forbidden(rt.scope)
 	}
-	if err := s.rates.take(x.Header(), p.TokenID, time.Now()); err != nil {
-		return err
-	}
-	return rt.call(s, x, r, p)
+	return p, s.rates.take(x.Header(), p.TokenID, time.Now())
+}
+
+// place takes a place among the requests of a class, or notes that there was none.
+func (s *Server) place(x *exchange) (leave func(), err error) {
+	leave, err = s.gates.enter(x.class)
+	x.shed = err != nil
+	return leave, err
 }
 
 // bearer is the token of a request, or nothing.

@@ -3,6 +3,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -79,22 +80,37 @@ type exchange struct {
 	org    account.OrgID
 	token  int64
 	status int
-	bytes  int
+	sent   int
+	// held keeps an answer back until its place is given up; nil writes through.
+	held *bytes.Buffer
 }
 
 func (x *exchange) WriteHeader(status int) {
 	if x.status == 0 {
 		x.status = status
 	}
-	x.ResponseWriter.WriteHeader(status)
+	if x.held == nil {
+		x.ResponseWriter.WriteHeader(status)
+	}
+}
+
+// release sends what was held. A client who has gone does not get it; there is nobody to tell.
+func (x *exchange) release() {
+	answer := x.held.Bytes()
+	x.held = nil
+	x.ResponseWriter.WriteHeader(x.status)
+	_, _ = x.Write(answer)
 }
 
 func (x *exchange) Write(b []byte) (int, error) {
 	if x.status == 0 {
 		x.status = http.StatusOK
 	}
+	if x.held != nil {
+		return x.held.Write(b)
+	}
 	n, err := x.ResponseWriter.Write(b)
-	x.bytes += n
+	x.sent += n
 	return n, err
 }
 
@@ -113,7 +129,7 @@ func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reques
 		// The path is left out: it may hold anything. The pattern says as much.
 		s.Log.LogAttrs(ctx, slog.LevelInfo, "request",
 			slog.String("method", knownMethod(r.Method)), slog.String("route", x.route), slog.Int("status", x.status),
-			slog.Int("bytes", x.bytes), slog.Float64("ms", float64(time.Since(start).Microseconds())/1000), slog.String("request_id", x.id),
+			slog.Int("bytes", x.sent), slog.Float64("ms", float64(time.Since(start).Microseconds())/1000), slog.String("request_id", x.id),
 			slog.Int64("organization_id", int64(x.org)), slog.Int64("token_id", x.token))
 		if s.Observe != nil {
 			s.Observe(Observation{Route: x.route, Class: x.class, Status: x.status, Shed: x.shed, Took: time.Since(start)})
@@ -148,6 +164,9 @@ func (s *Server) recover(x *exchange, r *http.Request) {
 		text = err.Error()
 	}
 	s.Log.ErrorContext(r.Context(), "panic", "request_id", x.id, "route", x.route, "value", text, "stack", string(debug.Stack()))
+	if x.held != nil { // nothing of it was sent
+		x.held, x.status = nil, 0
+	}
 	if x.status == 0 {
 		s.write(x, fault.New(fault.Internal, internalMessage))
 	}
