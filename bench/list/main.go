@@ -1,0 +1,86 @@
+// Command list measures the list of feedback: pages and exact totals in an organization of 10 thousand and one of 10 million on one
+// server, and a small organization beside the large one against the same one alone. It starts a PostgreSQL of its own, builds the
+// data once and keeps it for later runs.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// reportFile is where a full run leaves its figures.
+const reportFile = "docs/benchmarks-list.md"
+
+type options struct {
+	size  int
+	only  string
+	port  int
+	plans bool
+	keep  bool
+	clean bool
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.size, "size", full, "feedback in the large organization")
+	flag.StringVar(&o.only, "only", "", "measure only queries whose name contains this")
+	flag.IntVar(&o.port, "port", 5477, "port for the PostgreSQL server")
+	flag.BoolVar(&o.plans, "plans", false, "print the plan of every statement measured")
+	flag.BoolVar(&o.keep, "keep", false, "measure the data that is there, though the schema has changed since")
+	flag.BoolVar(&o.clean, "clean", false, "stop the server and remove its data")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "bench-list:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) (err error) {
+	s, err := newServer(o.port)
+	if err != nil {
+		return err
+	}
+	if o.clean {
+		return s.remove(ctx)
+	}
+	if o.size < 10*small {
+		return fmt.Errorf("-size must be at least %d", 10*small)
+	}
+	load := loadAverage()
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	// A fast stop is a clean one: the next run finds the data without recovery. It must happen after an interrupt, too.
+	defer func() { err = errors.Join(err, s.stop(context.WithoutCancel(ctx))) }()
+	built, err := build(ctx, s, o.size, o.keep)
+	if err != nil {
+		return fmt.Errorf("build the data: %w", err)
+	}
+	r := report{Options: o, Built: built, Date: time.Now().UTC()}
+	if r.Machine, err = describe(ctx, s, built.main); err != nil {
+		return err
+	}
+	r.Machine.Load = load
+	if err := r.measure(ctx, s); err != nil {
+		return fmt.Errorf("measure: %w", err)
+	}
+	fmt.Print(r.text())
+	if o.size != full || o.only != "" || built.stale {
+		return nil
+	}
+	return os.WriteFile(reportFile, []byte(r.markdown()), 0o644)
+}
+
+// progress tells whoever waits what is happening; results go to stdout, this does not.
+func progress(format string, args ...any) {
+	fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), strings.TrimSpace(fmt.Sprintf(format, args...)))
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// report is everything a run found.
+type report struct {
+	Options    options
+	Built      built
+	Machine    machine
+	Date       time.Time
+	Sizes      []pair // the small organization against the large one
+	Neighbours []pair // the tiny organization alone against beside the large one
+}
+
+// table is a heading and rows of the same length.
+type table struct {
+	title string
+	rows  [][]string
+}
+
+func (r *report) tables() []table {
+	sizes := table{"A page of 10 with its exact total", [][]string{{
+		"query", "page", "matches", "total from", "pages read (page + total)", "of 10 k", "p50", "of 10 k", "p99", "of 10 k", "ratio of p50", "runs",
+	}}}
+	for _, p := range r.Sizes {
+		few, many := p.figs[0], p.figs[1]
+		sizes.rows = append(sizes.rows, []string{
+			p.Query, p.Page, thousands(many.Matches), many.Way,
+			many.Buffers.String(), few.Buffers.String(), span(many.P50), span(few.P50), span(many.P99), span(few.P99),
+			fmt.Sprintf("%.2f", float64(many.P50)/float64(few.P50)), fmt.Sprint(many.Runs),
+		})
+	}
+	neighbours := table{"An organization of 2,000 beside the large one, and alone", [][]string{{
+		"query", "matches", "total from", "pages read (page + total)", "alone", "p50", "alone", "p99", "alone", "ratio of p50", "runs",
+	}}}
+	for _, p := range r.Neighbours {
+		alone, beside := p.figs[0], p.figs[1]
+		neighbours.rows = append(neighbours.rows, []string{
+			p.Query, thousands(beside.Matches), beside.Way,
+			beside.Buffers.String(), alone.Buffers.String(), span(beside.P50), span(alone.P50), span(beside.P99), span(alone.P99),
+			fmt.Sprintf("%.2f", float64(beside.P50)/float64(alone.P50)), fmt.Sprint(beside.Runs),
+		})
+	}
+	bars := table{"Bars", [][]string{{"bar", "at most", "found", ""}}}
+	for _, b := range r.bars() {
+		bars.rows = append(bars.rows, []string{b.What, b.Limit, b.Found, b.verdict()})
+	}
+	return []table{sizes, neighbours, bars}
+}
+
+func (c cost) String() string { return fmt.Sprintf("%s + %s", thousands(c.Page), thousands(c.Total)) }
+
+// thousands spells a number with commas.
+func thousands(n int64) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// header says what was measured where.
+func (r *report) header() []string {
+	m := r.Machine
+	lines := []string{
+		fmt.Sprintf("%s, `%s`", r.Date.Format(time.DateOnly), r.command()),
+		fmt.Sprintf("%d cores, %s, load average %s before the run, PostgreSQL %s on the same machine", m.Cores, m.Memory, m.Load, m.Server),
+		m.Settings,
+		fmt.Sprintf("database of %s, built in %s on %s", m.Size, r.Built.Took.Round(time.Second), r.Built.At.Format(time.DateOnly)),
+	}
+	if m.Commit != "" {
+		lines = append(lines, "commit "+m.Commit)
+	}
+	return lines
+}
+
+func (r *report) command() string {
+	command := "make bench-list"
+	if r.Options.size != full {
+		command = fmt.Sprintf("go run ./bench/list -size %d", r.Options.size)
+	}
+	return command
+}
+
+// text is the report for a terminal.
+func (r *report) text() string {
+	var b strings.Builder
+	for _, line := range r.header() {
+		fmt.Fprintln(&b, line)
+	}
+	for _, t := range r.tables() {
+		fmt.Fprintf(&b, "\n%s\n", t.title)
+		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		for _, row := range t.rows {
+			_, _ = w.Write([]byte(strings.Join(row, "\t") + "\n"))
+		}
+		_ = w.Flush() // into memory
+	}
+	for _, p := range append(r.Sizes, r.Neighbours...) {
+		for i, f := range p.figs {
+			if f.plans != "" {
+				fmt.Fprintf(&b, "\n==== %s, %s page, organization %d\n%s", p.Query, p.Page, i+1, f.plans)
+			}
+		}
+	}
+	return b.String()
+}
+
+// markdown is the report for the documents.
+func (r *report) markdown() string {
+	var b strings.Builder
+	b.WriteString(introduction)
+	for _, line := range r.header() {
+		fmt.Fprintf(&b, "- %s\n", line)
+	}
+	for _, t := range r.tables() {
+		fmt.Fprintf(&b, "\n## %s\n\n", t.title)
+		for i, row := range t.rows {
+			fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+			if i == 0 {
+				b.WriteString(strings.Repeat("| --- ", len(row)) + "|\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+const introduction = `# Benchmark: the list
+
+Written by ` + "`make bench-list`" + `. It starts a PostgreSQL of its own, builds the data (once; later runs find it) and calls the store
+that serves ` + "`GET /v4/feedback`" + ` in its own process, without HTTP: a page of 10 and its exact total, one client, warm cache.
+
+One database holds an organization of 10 thousand feedback, one of 10 million, and one of 2,000 whose rows lie scattered among those
+of the large one; a second database holds the same 2,000 alone. The feedback are spread over three years, 20 carriers, 24 sources and 5
+statuses, each has an order number of its own, two more attributes, closed answers, and every fifth a text. Columns named
+"of 10 k" and "alone" are the other side of each comparison, measured in turn with it. "Pages read" are PostgreSQL's pages of 8 kB,
+found in memory or not, for the statement of the page and that of the total. p99 is the slowest run where there were fewer
+than a hundred.
+
+`
