@@ -154,7 +154,8 @@ func (s *Store) addStrangers(ctx context.Context, v account.View, rules *Rules, 
 }
 
 // register writes the questions by id, in one order everywhere, or two requests would wait for each other; their positions follow
-// the order given.
+// the order given. A carrier that is there is updated to what it is: that locks it, so that nobody deletes it before its questions
+// are written, and one that was just deleted is written again.
 func (s *Store) register(ctx context.Context, v account.View, carrier int64, questions []int64) error {
 	b := &pgx.Batch{}
 	b.Queue(`
@@ -162,7 +163,7 @@ func (s *Store) register(ctx context.Context, v account.View, carrier int64, que
 		SELECT organization_id, $2, id, 'Carrier ' || $2::bigint
 		FROM team
 		WHERE organization_id = $1 AND main
-		ON CONFLICT DO NOTHING`, v.Org(), carrier)
+		ON CONFLICT (organization_id, id) DO UPDATE SET name = carrier.name`, v.Org(), carrier)
 	b.Queue(`
 		INSERT INTO question (organization_id, id, carrier_id, name, type, position)
 		SELECT $1, n.id, $2, 'Question ' || n.id, 'text',
