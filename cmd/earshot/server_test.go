@@ -15,8 +15,9 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what must happen but has no deadline of its own.
-const patience = 30 * time.Second
+// patience is how long a test waits for what must happen but has no deadline of its own. It is long: a fold waits for every writer on the
+// server, and tests of other packages write there too.
+const patience = 90 * time.Second
 
 // server is a running earshot serve.
 type server struct {
