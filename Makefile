@@ -59,7 +59,7 @@ oracle: ## Hold 20,000 random filters against the oracle (EARSHOT_SEED repeats a
 	EARSHOT_ORACLE=20000 go test -count=1 -timeout 45m -run TestListAgreesWithTheOracle -v ./internal/httpapi
 
 .PHONY: bench-list
-bench-list: ## Measure the list at 10 million feedback, on a PostgreSQL of its own (about 15 minutes and 20 GB, once)
+bench-list: ## Measure the list at 10 million feedback, on a PostgreSQL of its own (takes some ten minutes and 20 GB)
 	go run ./bench/list
 
 .PHONY: bench-list-clean

@@ -110,7 +110,9 @@ func load(ctx context.Context, db *pgxpool.Pool) error {
 func loading(name string, db *pgxpool.Pool, sql string) job {
 	return job{name, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
-			_, err := tx.Exec(ctx, `SET LOCAL work_mem = '512MB'; SET LOCAL enable_mergejoin = off; SET LOCAL enable_sort = off;`+sql)
+			_, err := tx.Exec(ctx, `
+				SET LOCAL work_mem = '512MB'; SET LOCAL enable_mergejoin = off;
+				SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off;`+sql)
 			return err
 		})
 	}}

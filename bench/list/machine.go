@@ -34,7 +34,8 @@ var shown = []string{
 
 func describe(ctx context.Context, s *server, database string) (machine, error) {
 	m := machine{Cores: runtime.NumCPU(), Memory: memory(), Commit: commit(ctx)}
-	db, err := pg.Open(ctx, pg.Settings{URL: s.url(database)})
+	// As lists are read: some settings are the pool's.
+	db, err := pg.Open(ctx, pg.Settings{URL: s.url(database), CustomPlans: true})
 	if err != nil {
 		return m, err
 	}

@@ -49,6 +49,9 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := s.lock(); err != nil {
+		return err
+	}
 	if o.clean {
 		return s.remove(ctx)
 	}

@@ -35,6 +35,7 @@ type server struct {
 	port int
 	data string
 	as   *syscall.Credential // whom its programs run as; nil: ourselves
+	held *os.File
 }
 
 // newServer finds the place of the data: a cache directory, as with the throwaway servers of .ci/db.
@@ -55,6 +56,22 @@ func newServer(port int) (*server, error) {
 	s.as = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	s.data = filepath.Join("/var/cache/earshot-bench", strconv.Itoa(port))
 	return s, nil
+}
+
+// lock keeps a second run from stopping the server of this one. It ends with the process.
+func (s *server) lock() error {
+	if err := os.MkdirAll(filepath.Dir(s.data), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(s.data+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	s.held = f // or the file would be closed, and the lock gone, when nothing refers to it
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return fmt.Errorf("another run uses the server on port %d: %w", s.port, err)
+	}
+	return nil
 }
 
 func (s *server) url(database string) string {
@@ -106,9 +123,6 @@ func (s *server) exists() bool {
 }
 
 func (s *server) create(ctx context.Context) error {
-	if err := os.MkdirAll(filepath.Dir(s.data), 0o755); err != nil {
-		return err
-	}
 	if err := os.Mkdir(s.data, 0o700); err != nil && !os.IsExist(err) {
 		return err
 	}
