@@ -49,6 +49,7 @@ type settings struct {
 	logLevel                         slog.Level
 	bodyLimit                        int64
 	requestTimeout, shutdownDeadline time.Duration
+	traced                           bool
 }
 
 // check reads every flag and names every mistake.
@@ -84,6 +85,7 @@ func (c *serveCmd) check() (settings, error) {
 	s.bodyLimit = m.whole("body-limit", c.BodyLimit, 1024, 1<<30)
 	s.requestTimeout = m.duration("request-timeout", c.RequestTimeout)
 	s.shutdownDeadline = m.duration("shutdown-timeout", c.ShutdownTimeout)
+	s.traced = m.tracing()
 	return s, m.err()
 }
 
@@ -94,6 +96,13 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	log := newLogger(s, std)
+	var traced *traces
+	if s.traced {
+		if traced, err = openTraces(ctx, log); err != nil {
+			return err
+		}
+		log, s.database.Tracer = traced.logger(log), traced.statements()
+	}
 	db, err := pg.Open(ctx, s.database)
 	if err != nil {
 		return err
@@ -160,13 +169,13 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 		BodyLimit: s.bodyLimit,
 		Timeout:   s.requestTimeout,
 		Limits:    s.limits,
-		Observe:   signals.observe,
+		Observe:   traced.observe(signals.observe),
 		Ready:     func(ctx context.Context) error { return ready(ctx, control, &draining) },
 	}
-	handler := api.Handler()
+	handler := traced.handler(api.Handler())
 	signals.watchServer(api)
 	log.InfoContext(ctx, "listening", "address", listener.Addr().String(), "base_url", s.baseURL)
-	return serve(ctx, listener, handler, log, s, &draining)
+	return serve(ctx, listener, handler, log, s, &draining, traced)
 }
 
 // openFilters is the pool that filters run on.
@@ -210,7 +219,7 @@ func ready(ctx context.Context, db *pgxpool.Pool, draining *atomic.Bool) error {
 	return nil
 }
 
-func serve(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger, s settings, draining *atomic.Bool) error {
+func serve(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger, s settings, draining *atomic.Bool, traced *traces) error {
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
@@ -231,6 +240,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, log
 	log.Info("stopping", "deadline", s.shutdownDeadline.String())
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.shutdownDeadline)
 	defer cancel()
+	defer traced.flush(deadline, log)
 	if err := server.Shutdown(deadline); err != nil {
 		return errors.Join(errors.New("some requests did not finish in time"), server.Close())
 	}
