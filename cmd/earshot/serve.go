@@ -33,6 +33,7 @@ type serveCmd struct {
 	RequestTimeout   string `env:"EARSHOT_REQUEST_TIMEOUT" default:"30s" help:"How long a request may take (default ${default})."`
 	StatementTimeout string `env:"EARSHOT_STATEMENT_TIMEOUT" default:"10s" help:"How long one database statement may take; a filter that takes longer is answered 422 (default ${default})."`
 	ShutdownTimeout  string `env:"EARSHOT_SHUTDOWN_TIMEOUT" default:"30s" help:"How long requests under way may take to finish when stopping (default ${default})."`
+	ShutdownDelay    string `env:"EARSHOT_SHUTDOWN_DELAY" default:"2s" help:"How much of that time new requests are still answered, so that proxies and clients can go elsewhere; 0s for none (default ${default})."`
 	AdminListen      string `env:"EARSHOT_ADMIN_LISTEN" placeholder:"HOST:PORT" help:"Address for metrics and profiles; keep it private (default none)."`
 	Role             string `env:"EARSHOT_ROLE" default:"all" help:"api answers requests, worker listens on no address but the admin one, all does both; every role keeps the tallies (default ${default})."`
 	RateLimit        string `env:"EARSHOT_RATE_LIMIT" default:"0" placeholder:"N" help:"Requests a second that each token may make, 0 for no limit (default ${default})."`
@@ -49,6 +50,7 @@ type settings struct {
 	logLevel                         slog.Level
 	bodyLimit                        int64
 	requestTimeout, shutdownDeadline time.Duration
+	shutdownDelay                    time.Duration
 	traced                           bool
 }
 
@@ -85,6 +87,7 @@ func (c *serveCmd) check() (settings, error) {
 	s.bodyLimit = m.whole("body-limit", c.BodyLimit, 1024, 1<<30)
 	s.requestTimeout = m.duration("request-timeout", c.RequestTimeout)
 	s.shutdownDeadline = m.duration("shutdown-timeout", c.ShutdownTimeout)
+	s.shutdownDelay = m.delay("shutdown-delay", c.ShutdownDelay, s.shutdownDeadline)
 	s.traced = m.tracing()
 	return s, m.err()
 }
@@ -221,7 +224,7 @@ func ready(ctx context.Context, db *pgxpool.Pool, draining *atomic.Bool) error {
 
 func serve(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger, s settings, draining *atomic.Bool, traced *traces) error {
 	server := &http.Server{
-		Handler:           handler,
+		Handler:           parting(handler, draining),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       s.requestTimeout,
 		WriteTimeout:      s.requestTimeout + 10*time.Second,
@@ -229,8 +232,10 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, log
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+	door := newDoor(listener)
+	server.ConnState = door.note
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	go func() { failed <- server.Serve(door) }()
 	select {
 	case err := <-failed:
 		return err
@@ -241,7 +246,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, log
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.shutdownDeadline)
 	defer cancel()
 	defer traced.flush(deadline, log)
-	if err := server.Shutdown(deadline); err != nil {
+	if err := drain(deadline, server, door, failed, s.shutdownDelay); err != nil {
 		return errors.Join(errors.New("some requests did not finish in time"), server.Close())
 	}
 	log.Info("stopped")

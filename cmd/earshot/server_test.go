@@ -40,10 +40,10 @@ func serve(t *testing.T, database string, flags ...string) *server {
 	return launch(t, serving(t, database, flags...))
 }
 
-// serving is the program of a server.
+// serving is the program of a server. Told to stop, it does not wait for clients that did not hear of it.
 func serving(t *testing.T, database string, flags ...string) *exec.Cmd {
 	t.Helper()
-	return program(t, database, append([]string{"serve", "--listen", "127.0.0.1:0", "--database-conns", "4"}, flags...)...)
+	return program(t, database, append([]string{"serve", "--listen", "127.0.0.1:0", "--database-conns", "4", "--shutdown-delay", "0s"}, flags...)...)
 }
 
 // launch is serve with a program made ready before.
