@@ -33,6 +33,7 @@ type serveCmd struct {
 	RequestTimeout   string `env:"EARSHOT_REQUEST_TIMEOUT" default:"30s" help:"How long a request may take (default ${default})."`
 	StatementTimeout string `env:"EARSHOT_STATEMENT_TIMEOUT" default:"10s" help:"How long one database statement may take; a filter that takes longer is answered 422 (default ${default})."`
 	ShutdownTimeout  string `env:"EARSHOT_SHUTDOWN_TIMEOUT" default:"30s" help:"How long requests under way may take to finish when stopping (default ${default})."`
+	ShutdownDelay    string `env:"EARSHOT_SHUTDOWN_DELAY" default:"2s" help:"How much of that time new requests are still answered, so that proxies and clients can go elsewhere; 0s for none (default ${default})."`
 	AdminListen      string `env:"EARSHOT_ADMIN_LISTEN" placeholder:"HOST:PORT" help:"Address for metrics and profiles; keep it private (default none)."`
 	Role             string `env:"EARSHOT_ROLE" default:"all" help:"api answers requests, worker listens on no address but the admin one, all does both; every role keeps the tallies (default ${default})."`
 	RateLimit        string `env:"EARSHOT_RATE_LIMIT" default:"0" placeholder:"N" help:"Requests a second that each token may make, 0 for no limit (default ${default})."`
@@ -49,6 +50,8 @@ type settings struct {
 	logLevel                         slog.Level
 	bodyLimit                        int64
 	requestTimeout, shutdownDeadline time.Duration
+	shutdownDelay                    time.Duration
+	traced                           bool
 }
 
 // check reads every flag and names every mistake.
@@ -84,6 +87,8 @@ func (c *serveCmd) check() (settings, error) {
 	s.bodyLimit = m.whole("body-limit", c.BodyLimit, 1024, 1<<30)
 	s.requestTimeout = m.duration("request-timeout", c.RequestTimeout)
 	s.shutdownDeadline = m.duration("shutdown-timeout", c.ShutdownTimeout)
+	s.shutdownDelay = m.delay("shutdown-delay", c.ShutdownDelay, s.shutdownDeadline)
+	s.traced = m.tracing()
 	return s, m.err()
 }
 
@@ -94,6 +99,13 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	log := newLogger(s, std)
+	var traced *traces
+	if s.traced {
+		if traced, err = openTraces(ctx, log); err != nil {
+			return err
+		}
+		log, s.database.Tracer = traced.logger(log), traced.statements()
+	}
 	db, err := pg.Open(ctx, s.database)
 	if err != nil {
 		return err
@@ -160,13 +172,13 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 		BodyLimit: s.bodyLimit,
 		Timeout:   s.requestTimeout,
 		Limits:    s.limits,
-		Observe:   signals.observe,
+		Observe:   traced.observe(signals.observe),
 		Ready:     func(ctx context.Context) error { return ready(ctx, control, &draining) },
 	}
-	handler := api.Handler()
+	handler := traced.handler(api.Handler())
 	signals.watchServer(api)
 	log.InfoContext(ctx, "listening", "address", listener.Addr().String(), "base_url", s.baseURL)
-	return serve(ctx, listener, handler, log, s, &draining)
+	return serve(ctx, listener, handler, log, s, &draining, traced)
 }
 
 // openFilters is the pool that filters run on.
@@ -210,9 +222,9 @@ func ready(ctx context.Context, db *pgxpool.Pool, draining *atomic.Bool) error {
 	return nil
 }
 
-func serve(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger, s settings, draining *atomic.Bool) error {
+func serve(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger, s settings, draining *atomic.Bool, traced *traces) error {
 	server := &http.Server{
-		Handler:           handler,
+		Handler:           parting(handler, draining),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       s.requestTimeout,
 		WriteTimeout:      s.requestTimeout + 10*time.Second,
@@ -220,8 +232,10 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, log
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+	door := newDoor(listener)
+	server.ConnState = door.note
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	go func() { failed <- server.Serve(door) }()
 	select {
 	case err := <-failed:
 		return err
@@ -231,7 +245,8 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, log
 	log.Info("stopping", "deadline", s.shutdownDeadline.String())
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.shutdownDeadline)
 	defer cancel()
-	if err := server.Shutdown(deadline); err != nil {
+	defer traced.flush(deadline, log)
+	if err := drain(deadline, server, door, failed, s.shutdownDelay); err != nil {
 		return errors.Join(errors.New("some requests did not finish in time"), server.Close())
 	}
 	log.Info("stopped")

@@ -34,6 +34,15 @@ func (m *mistakes) duration(flag, text string) time.Duration {
 	return d
 }
 
+// delay is a duration that may be none and must end before another does.
+func (m *mistakes) delay(flag, text string, before time.Duration) time.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d >= max(before, 1) {
+		m.add(flag, "must be a duration such as 2s, or 0s, and shorter than the timeout, not %q", text)
+	}
+	return d
+}
+
 func (m *mistakes) whole(flag, text string, low, high int64) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < low || n > high {
