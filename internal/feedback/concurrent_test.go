@@ -134,7 +134,7 @@ func write(ctx context.Context, t *testing.T, store *feedback.Store, v account.V
 			mine = append(mine, rec.ID)
 			made.Add(1)
 		case n < 9:
-			_, err = store.SetStatus(ctx, v, mine[r.IntN(len(mine))], feedback.Status(1+r.IntN(5)))
+			_, err = store.SetStatus(ctx, v, feedback.By{}, mine[r.IntN(len(mine))], feedback.Status(1+r.IntN(5)))
 			changed.Add(1)
 		default:
 			var d feedback.Deletion

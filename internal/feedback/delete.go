@@ -61,6 +61,9 @@ func (s *Store) Delete(ctx context.Context, v account.View, q fql.Query, limit i
 			), content AS (
 				DELETE FROM feedback_content c USING gone g
 				WHERE c.organization_id = $1 AND c.feedback_id = g.id
+			), history AS (
+				DELETE FROM feedback_history h USING gone g
+				WHERE h.organization_id = $1 AND h.feedback_id = g.id
 			), delta AS (
 				INSERT INTO feedback_delta (organization_id, carrier_id, day, source, status, nps, n, sat_n, sat_sum, completed_n,
 				                            sentiment_n, sentiment_sum, value_ids, value_n, value_sat_n, value_sat_sum)
