@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"earshot/internal/account"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
@@ -18,6 +20,7 @@ type orgCmd struct {
 
 // stores is what a command works on.
 type stores struct {
+	db       *pgxpool.Pool
 	accounts *account.Store
 	carriers *carrier.Store
 }
@@ -32,7 +35,7 @@ func (d database) use(ctx context.Context, do func(stores) error) error {
 	if err := pg.Check(ctx, db); err != nil {
 		return err
 	}
-	return do(stores{account.NewStore(db), carrier.NewStore(db)})
+	return do(stores{db, account.NewStore(db), carrier.NewStore(db)})
 }
 
 // organization is how a command names the organization it works in.

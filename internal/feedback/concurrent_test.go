@@ -138,7 +138,7 @@ func write(ctx context.Context, t *testing.T, store *feedback.Store, v account.V
 			changed.Add(1)
 		default:
 			var d feedback.Deletion
-			d, err = store.Delete(ctx, v, query(t, fmt.Sprintf(`[{"Id":{"$in":[%d,%d]}}]`, mine[0], mine[r.IntN(len(mine))])), 10)
+			d, err = store.Delete(ctx, v, query(t, fmt.Sprintf(`[{"Id":{"$in":[%d,%d]}}]`, mine[0], mine[r.IntN(len(mine))])), 10, nil)
 			gone.Add(d.Deleted)
 		}
 		if err != nil && ctx.Err() == nil && !fault.Is(err, fault.NotFound) {

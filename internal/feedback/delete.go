@@ -18,8 +18,8 @@ type Deletion struct {
 }
 
 // Delete removes the oldest matches, up to limit, with everything that belongs to them; their fingerprints stay reserved. It refuses a
-// query that filters nothing.
-func (s *Store) Delete(ctx context.Context, v account.View, q fql.Query, limit int) (Deletion, error) {
+// query that filters nothing. With expected, another number of matches is fault.SelectionChanged and nothing is deleted.
+func (s *Store) Delete(ctx context.Context, v account.View, q fql.Query, limit int, expected *int64) (Deletion, error) {
 	if q.Everything() {
 		return Deletion{}, fault.New(fault.ValidationFailed, "The filter matches everything; deleting needs one that says what to delete.")
 	}
@@ -75,7 +75,13 @@ func (s *Store) Delete(ctx context.Context, v account.View, q fql.Query, limit i
 				FROM gone
 			)
 			SELECT count(*) FROM gone`, args...).QueryRow(func(row pgx.Row) error { return row.Scan(&d.Deleted) })
-		return tx.SendBatch(ctx, b).Close()
+		if err := tx.SendBatch(ctx, b).Close(); err != nil {
+			return err
+		}
+		if expected != nil && *expected != d.Matching {
+			return SelectionChanged(*expected, d.Matching)
+		}
+		return nil
 	})
 	if err != nil {
 		return Deletion{}, tooBroad(err, "delete feedback")
