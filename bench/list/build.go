@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
+	"earshot/bench/rig"
 	"earshot/internal/pg"
 )
 
@@ -44,10 +45,10 @@ type built struct {
 
 // build makes both databases, unless they are there from an earlier run with the same schema, or are to be kept whatever it was: then
 // only the migrations that came since are run.
-func build(ctx context.Context, s *server, size int, keep bool) (built, error) {
+func build(ctx context.Context, s *rig.Server, size int, keep bool) (built, error) {
 	size -= size % tiny
 	b := built{main: fmt.Sprintf("list_%d", size), alone: fmt.Sprintf("list_%d_alone", size)}
-	admin, err := pg.Open(ctx, pg.Settings{URL: s.url("postgres")})
+	admin, err := pg.Open(ctx, pg.Settings{URL: s.URL("postgres")})
 	if err != nil {
 		return b, err
 	}
@@ -63,7 +64,7 @@ func build(ctx context.Context, s *server, size int, keep bool) (built, error) {
 		return b, nil
 	case found != "" && keep:
 		b.stale = true
-		return b, errors.Join(migrate(ctx, s.url(b.main)), migrate(ctx, s.url(b.alone)))
+		return b, errors.Join(migrate(ctx, s.URL(b.main)), migrate(ctx, s.URL(b.alone)))
 	}
 	progress("building %d feedback; later runs will find them", size+small+tiny)
 	b.At = time.Now().UTC()
@@ -83,7 +84,7 @@ func build(ctx context.Context, s *server, size int, keep bool) (built, error) {
 	return b, err
 }
 
-func (b *built) make(ctx context.Context, s *server, admin *pgxpool.Pool, size int) error {
+func (b *built) make(ctx context.Context, s *rig.Server, admin *pgxpool.Pool, size int) error {
 	organizations := map[string][]sized{
 		b.main:  {{nameSmall, small}, {nameLarge, size}, {nameTiny, tiny}},
 		b.alone: {{nameTiny, tiny}},
@@ -95,7 +96,7 @@ func (b *built) make(ctx context.Context, s *server, admin *pgxpool.Pool, size i
 		if _, err := admin.Exec(ctx, `CREATE DATABASE `+name); err != nil {
 			return err
 		}
-		if err := fill(ctx, s.url(name), sizes); err != nil {
+		if err := fill(ctx, s.URL(name), sizes); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"earshot/bench/rig"
 	"earshot/internal/feedback"
 	"earshot/internal/fql"
 )
@@ -38,12 +39,12 @@ type pair struct {
 }
 
 // measure asks everything of the small and the large organization, then of the tiny one beside and alone.
-func (r *report) measure(ctx context.Context, s *server) error {
+func (r *report) measure(ctx context.Context, s *rig.Server) error {
 	var orgs [4]*organization
 	for i, where := range [][2]string{
 		{r.Built.main, nameSmall}, {r.Built.main, nameLarge}, {r.Built.alone, nameTiny}, {r.Built.main, nameTiny},
 	} {
-		o, closeAll, err := openOrganization(ctx, s.url(where[0]), where[1])
+		o, closeAll, err := openOrganization(ctx, s.URL(where[0]), where[1])
 		defer closeAll()
 		if err != nil {
 			return fmt.Errorf("open organization %s: %w", where[1], err)

@@ -3,65 +3,49 @@ package main
 import (
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
+
+	"earshot/bench/rig"
 )
 
 // report is everything a run found.
 type report struct {
 	Options    options
 	Built      built
-	Machine    machine
+	Machine    rig.Machine
 	Date       time.Time
 	Sizes      []pair // the small organization against the large one
 	Neighbours []pair // the tiny organization alone against beside the large one
 }
 
-// table is a heading and rows of the same length.
-type table struct {
-	title string
-	rows  [][]string
-}
-
-func (r *report) tables() []table {
-	sizes := table{"A page of 10 with its exact total", [][]string{{
+func (r *report) tables() []rig.Table {
+	sizes := rig.Table{Title: "A page of 10 with its exact total", Rows: [][]string{{
 		"query", "page", "matches", "total from", "pages read (page + total)", "of 10 k", "p50", "of 10 k", "p99", "of 10 k", "ratio of p50", "runs",
 	}}}
 	for _, p := range r.Sizes {
 		few, many := p.figs[0], p.figs[1]
-		sizes.rows = append(sizes.rows, []string{
-			p.Query, p.Page, thousands(many.Matches), many.Way,
-			many.Buffers.String(), few.Buffers.String(), span(many.P50), span(few.P50), span(many.P99), span(few.P99),
+		sizes.Rows = append(sizes.Rows, []string{
+			p.Query, p.Page, rig.Thousands(many.Matches), many.Way,
+			many.Buffers.String(), few.Buffers.String(), rig.Span(many.P50), rig.Span(few.P50), rig.Span(many.P99), rig.Span(few.P99),
 			fmt.Sprintf("%.2f", float64(many.P50)/float64(few.P50)), fmt.Sprint(many.Runs),
 		})
 	}
-	neighbours := table{"An organization of 2,000 beside the large one, and alone", [][]string{{
+	neighbours := rig.Table{Title: "An organization of 2,000 beside the large one, and alone", Rows: [][]string{{
 		"query", "matches", "total from", "pages read (page + total)", "alone", "p50", "alone", "p99", "alone", "ratio of p50", "runs",
 	}}}
 	for _, p := range r.Neighbours {
 		alone, beside := p.figs[0], p.figs[1]
-		neighbours.rows = append(neighbours.rows, []string{
-			p.Query, thousands(beside.Matches), beside.Way,
-			beside.Buffers.String(), alone.Buffers.String(), span(beside.P50), span(alone.P50), span(beside.P99), span(alone.P99),
+		neighbours.Rows = append(neighbours.Rows, []string{
+			p.Query, rig.Thousands(beside.Matches), beside.Way,
+			beside.Buffers.String(), alone.Buffers.String(), rig.Span(beside.P50), rig.Span(alone.P50), rig.Span(beside.P99), rig.Span(alone.P99),
 			fmt.Sprintf("%.2f", float64(beside.P50)/float64(alone.P50)), fmt.Sprint(beside.Runs),
 		})
 	}
-	bars := table{"Bars", [][]string{{"bar", "at most", "found", ""}}}
-	for _, b := range r.bars() {
-		bars.rows = append(bars.rows, []string{b.What, b.Limit, b.Found, b.verdict()})
-	}
-	return []table{sizes, neighbours, bars}
+	return []rig.Table{sizes, neighbours, rig.Bars(r.bars())}
 }
 
-func (c cost) String() string { return fmt.Sprintf("%s + %s", thousands(c.Page), thousands(c.Total)) }
-
-// thousands spells a number with commas.
-func thousands(n int64) string {
-	text := fmt.Sprint(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
+func (c cost) String() string {
+	return fmt.Sprintf("%s + %s", rig.Thousands(c.Page), rig.Thousands(c.Total))
 }
 
 // header says what was measured where.
@@ -94,12 +78,7 @@ func (r *report) text() string {
 		fmt.Fprintln(&b, line)
 	}
 	for _, t := range r.tables() {
-		fmt.Fprintf(&b, "\n%s\n", t.title)
-		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		for _, row := range t.rows {
-			_, _ = w.Write([]byte(strings.Join(row, "\t") + "\n"))
-		}
-		_ = w.Flush() // into memory
+		b.WriteString(t.Text())
 	}
 	for _, p := range append(r.Sizes, r.Neighbours...) {
 		for i, f := range p.figs {
@@ -119,13 +98,7 @@ func (r *report) markdown() string {
 		fmt.Fprintf(&b, "- %s\n", line)
 	}
 	for _, t := range r.tables() {
-		fmt.Fprintf(&b, "\n## %s\n\n", t.title)
-		for i, row := range t.rows {
-			fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
-			if i == 0 {
-				b.WriteString(strings.Repeat("| --- ", len(row)) + "|\n")
-			}
-		}
+		b.WriteString(t.Markdown())
 	}
 	return b.String()
 }

@@ -46,7 +46,7 @@ func program(t *testing.T, database string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("earshot", args...) //nolint:noctx // it is ended by a signal, in stop
 	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "EARSHOT_") {
+		if !strings.HasPrefix(v, "EARSHOT_") && !strings.HasPrefix(v, "OTEL_") {
 			cmd.Env = append(cmd.Env, v)
 		}
 	}

@@ -27,6 +27,23 @@ How to choose them is in [operations](operations.md).
 Every command that uses the database finds it by one of these; exactly one is needed.
 `
 
+const tracesTail = `
+## Traces
+
+` + "`earshot serve`" + ` sends traces (OTLP over HTTP) when one of the first two variables names a collector. They and the others are
+OpenTelemetry's own; what is sent is in [operations](operations.md#traces).
+
+| Variable | Default | |
+| --- | --- | --- |
+| ` + "`OTEL_EXPORTER_OTLP_ENDPOINT`" + ` | none | Collector, such as http://127.0.0.1:4318; /v1/traces is added. |
+| ` + "`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`" + ` | none | The same with its path, for traces only. |
+| ` + "`OTEL_SDK_DISABLED`" + `, ` + "`OTEL_TRACES_EXPORTER`" + ` | | true, or none: off, whatever the endpoint. |
+| ` + "`OTEL_EXPORTER_OTLP_HEADERS`, `_TIMEOUT`, `_COMPRESSION`, `_CERTIFICATE`, `_PROTOCOL`" + ` | | How to send; each also with TRACES_. The protocol is http/protobuf or http/json. |
+| ` + "`OTEL_TRACES_SAMPLER`, `OTEL_TRACES_SAMPLER_ARG`" + ` | parentbased_always_on | Which requests are traced. |
+| ` + "`OTEL_BSP_SCHEDULE_DELAY`, `OTEL_BSP_MAX_QUEUE_SIZE`" + ` | 5000, 2048 | Milliseconds between sending, and spans that may wait; more are dropped. |
+| ` + "`OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`" + ` | earshot | What the service is called. |
+`
+
 // Run prints every command with its flags, as Markdown. How the database is found is said once, for all.
 func (manualCmd) Run(app *kong.Context, std streams) error {
 	var page strings.Builder
@@ -37,6 +54,7 @@ func (manualCmd) Run(app *kong.Context, std streams) error {
 	for _, command := range commands {
 		describeCommand(&page, command)
 	}
+	page.WriteString(tracesTail)
 	_, err := io.WriteString(std.out, page.String())
 	return err
 }

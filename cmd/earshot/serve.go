@@ -55,6 +55,7 @@ type settings struct {
 	requestTimeout, shutdownDeadline time.Duration
 	bulkWait                         time.Duration
 	operations                       operation.Settings
+	traced                           bool
 }
 
 // check reads every flag and names every mistake.
@@ -95,6 +96,7 @@ func (c *serveCmd) check() (settings, error) {
 		InRequest: m.whole("bulk-in-request", c.BulkInRequest, 0, 10_000),
 		UndoFor:   m.duration("undo-for", c.UndoFor),
 	}
+	s.traced = m.tracing()
 	return s, m.err()
 }
 
@@ -105,6 +107,13 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	log := newLogger(s, std)
+	var traced *traces
+	if s.traced {
+		if traced, err = openTraces(ctx, log); err != nil {
+			return err
+		}
+		log, s.database.Tracer = traced.logger(log), traced.statements()
+	}
 	db, err := pg.Open(ctx, s.database)
 	if err != nil {
 		return err
@@ -185,13 +194,13 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 		BodyLimit:  s.bodyLimit,
 		Timeout:    s.requestTimeout,
 		Limits:     s.limits,
-		Observe:    signals.observe,
+		Observe:    traced.observe(signals.observe),
 		Ready:      func(ctx context.Context) error { return ready(ctx, control, &draining) },
 	}
-	handler := api.Handler()
+	handler := traced.handler(api.Handler())
 	signals.watchServer(api)
 	log.InfoContext(ctx, "listening", "address", listener.Addr().String(), "base_url", s.baseURL)
-	return serve(ctx, listener, handler, log, s, &draining)
+	return serve(ctx, listener, handler, log, s, &draining, traced)
 }
 
 // openFilters is the pool that filters run on.
@@ -235,7 +244,7 @@ func ready(ctx context.Context, db *pgxpool.Pool, draining *atomic.Bool) error {
 	return nil
 }
 
-func serve(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger, s settings, draining *atomic.Bool) error {
+func serve(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger, s settings, draining *atomic.Bool, traced *traces) error {
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
@@ -256,6 +265,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, log
 	log.Info("stopping", "deadline", s.shutdownDeadline.String())
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.shutdownDeadline)
 	defer cancel()
+	defer traced.flush(deadline, log)
 	if err := server.Shutdown(deadline); err != nil {
 		return errors.Join(errors.New("some requests did not finish in time"), server.Close())
 	}

@@ -37,9 +37,20 @@ type server struct {
 // serve starts a server on a free port and returns when it is ready. It is stopped at the end of the test.
 func serve(t *testing.T, database string, flags ...string) *server {
 	t.Helper()
-	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--database-conns", "4"}, flags...)
+	return launch(t, serving(t, database, flags...))
+}
+
+// serving is the program of a server.
+func serving(t *testing.T, database string, flags ...string) *exec.Cmd {
+	t.Helper()
+	return program(t, database, append([]string{"serve", "--listen", "127.0.0.1:0", "--database-conns", "4"}, flags...)...)
+}
+
+// launch is serve with a program made ready before.
+func launch(t *testing.T, cmd *exec.Cmd) *server {
+	t.Helper()
 	s := &server{
-		t: t, cmd: program(t, database, args...), read: make(chan struct{}),
+		t: t, cmd: cmd, read: make(chan struct{}),
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}, Timeout: patience},
 	}
 	stderr, err := s.cmd.StderrPipe()
@@ -153,6 +164,7 @@ type logged struct {
 	Route     string `json:"route"`
 	Status    int    `json:"status"`
 	RequestID string `json:"request_id"`
+	TraceID   string `json:"trace_id"`
 }
 
 // requests returns the access log. Every line of stderr must be a JSON object, of whatever sort.

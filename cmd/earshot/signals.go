@@ -54,7 +54,7 @@ func newSignals() *signals {
 }
 
 // observe counts an answered request.
-func (s *signals) observe(o httpapi.Observation) {
+func (s *signals) observe(_ context.Context, o httpapi.Observation) {
 	s.requests.WithLabelValues(o.Route, strconv.Itoa(o.Status)).Inc()
 	s.took.WithLabelValues(o.Route).Observe(o.Took.Seconds())
 	if o.Shed {

@@ -44,7 +44,7 @@ type Server struct {
 	// Limits are how much is taken on at once.
 	Limits Limits
 	// Observe is told of every request when it is answered; nil tells nobody.
-	Observe func(Observation)
+	Observe func(context.Context, Observation)
 	// Ready says whether requests can be served now; it is asked by /readyz.
 	Ready func(context.Context) error
 
@@ -138,7 +138,7 @@ func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reques
 			slog.Int("bytes", x.sent), slog.Float64("ms", float64(time.Since(start).Microseconds())/1000), slog.String("request_id", x.id),
 			slog.Int64("organization_id", int64(x.org)), slog.Int64("token_id", x.token))
 		if s.Observe != nil {
-			s.Observe(Observation{Route: x.route, Class: x.class, Status: x.status, Shed: x.shed, Took: time.Since(start)})
+			s.Observe(ctx, Observation{Route: x.route, Class: x.class, Status: x.status, Shed: x.shed, Took: time.Since(start)})
 		}
 	}()
 	defer s.recover(x, r)

@@ -1,4 +1,5 @@
-package main
+// Package rig is what benchmarks stand on: a PostgreSQL of their own, what there is to say of the machine, and tables to print.
+package rig
 
 import (
 	"context"
@@ -15,32 +16,19 @@ import (
 	"syscall"
 )
 
-// settings are what the server runs with beyond PostgreSQL's defaults. Nothing is lost in a crash: fsync is on. With the minimal
-// WAL level a table that is filled in the transaction that emptied it is written once and synced, instead of twice; reading
-// does not notice. The planner's settings are those of a fresh installation.
-var settings = [][2]string{
-	{"shared_buffers", "4GB"},
-	{"maintenance_work_mem", "1GB"},
-	{"fsync", "on"},
-	{"synchronous_commit", "on"},
-	{"wal_level", "minimal"},
-	{"max_wal_senders", "0"},
-	{"max_wal_size", "8GB"},
-	{"checkpoint_timeout", "15min"},
-	{"checkpoint_completion_target", "0.9"},
+// Server is a PostgreSQL of our own, apart from the one that tests use.
+type Server struct {
+	port     int
+	settings [][2]string
+	data     string
+	as       *syscall.Credential // whom its programs run as; nil: ourselves
+	held     *os.File
 }
 
-// server is a PostgreSQL of our own, apart from the one that tests use.
-type server struct {
-	port int
-	data string
-	as   *syscall.Credential // whom its programs run as; nil: ourselves
-	held *os.File
-}
-
-// newServer finds the place of the data: a cache directory, as with the throwaway servers of .ci/db.
-func newServer(port int) (*server, error) {
-	s := &server{port: port}
+// NewServer finds the place of the data: a cache directory, as with the throwaway servers of .ci/db. settings are what the server
+// runs with beyond PostgreSQL's defaults.
+func NewServer(port int, settings [][2]string) (*Server, error) {
+	s := &Server{port: port, settings: settings}
 	if os.Geteuid() != 0 {
 		cache, err := os.UserCacheDir()
 		s.data = filepath.Join(cache, "earshot-bench", strconv.Itoa(port))
@@ -58,8 +46,8 @@ func newServer(port int) (*server, error) {
 	return s, nil
 }
 
-// lock keeps a second run from stopping the server of this one. It ends with the process.
-func (s *server) lock() error {
+// Lock keeps a second run from stopping the server of this one. It ends with the process.
+func (s *Server) Lock() error {
 	if err := os.MkdirAll(filepath.Dir(s.data), 0o755); err != nil {
 		return err
 	}
@@ -74,13 +62,14 @@ func (s *server) lock() error {
 	return nil
 }
 
-func (s *server) url(database string) string {
+// URL is the address of a database.
+func (s *Server) URL(database string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s", s.port, database)
 }
 
-// start brings the server up with our settings, creating its cluster when there is none.
-func (s *server) start(ctx context.Context) error {
-	if err := s.stop(ctx); err != nil {
+// Start brings the server up with our settings, creating its cluster when there is none.
+func (s *Server) Start(ctx context.Context) error {
+	if err := s.Stop(ctx); err != nil {
 		return err
 	}
 	if !s.exists() {
@@ -93,14 +82,14 @@ func (s *server) start(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("something else listens on %s; choose another -port", address), c.Close())
 	}
 	line := fmt.Sprintf("-p %d -c listen_addresses=127.0.0.1 -c unix_socket_directories=''", s.port)
-	for _, set := range settings {
+	for _, set := range s.settings {
 		line += " -c " + set[0] + "=" + set[1]
 	}
 	return s.run(ctx, "pg_ctl", "--pgdata="+s.data, "--log="+filepath.Join(s.data, "log"), "--wait", "--timeout=600", "--silent", "--options="+line, "start")
 }
 
-// stop ends our server if it runs, whoever left it running.
-func (s *server) stop(ctx context.Context) error {
+// Stop ends our server if it runs, whoever left it running.
+func (s *Server) Stop(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(s.data, "postmaster.pid")); err != nil {
 		return nil
 	}
@@ -110,19 +99,20 @@ func (s *server) stop(ctx context.Context) error {
 	return s.run(ctx, "pg_ctl", "--pgdata="+s.data, "--mode=fast", "--wait", "--timeout=600", "--silent", "stop")
 }
 
-func (s *server) remove(ctx context.Context) error {
-	if err := s.stop(ctx); err != nil {
+// Remove stops the server and removes its data.
+func (s *Server) Remove(ctx context.Context) error {
+	if err := s.Stop(ctx); err != nil {
 		return err
 	}
 	return os.RemoveAll(s.data)
 }
 
-func (s *server) exists() bool {
+func (s *Server) exists() bool {
 	_, err := os.Stat(filepath.Join(s.data, "PG_VERSION"))
 	return err == nil
 }
 
-func (s *server) create(ctx context.Context) error {
+func (s *Server) create(ctx context.Context) error {
 	if err := os.Mkdir(s.data, 0o700); err != nil && !os.IsExist(err) {
 		return err
 	}
@@ -135,12 +125,12 @@ func (s *server) create(ctx context.Context) error {
 }
 
 // run executes one of PostgreSQL's programs. Its output goes to a file, not a pipe: the server inherits it and would keep a pipe open.
-func (s *server) run(ctx context.Context, name string, args ...string) error {
+func (s *Server) run(ctx context.Context, name string, args ...string) error {
 	path, err := program(name)
 	if err != nil {
 		return err
 	}
-	output, err := os.CreateTemp("", "bench-list")
+	output, err := os.CreateTemp("", "bench")
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"earshot/internal/pg"
 )
 
-// machine is where the figures come from.
-type machine struct {
+// Machine is where the figures come from.
+type Machine struct {
 	Cores    int
 	Memory   string
 	Load     string // how busy it was before we began
@@ -32,10 +32,11 @@ var shown = []string{
 	"fsync", "synchronous_commit", "wal_level", "max_wal_size", "checkpoint_timeout", "autovacuum",
 }
 
-func describe(ctx context.Context, s *server, database string) (machine, error) {
-	m := machine{Cores: runtime.NumCPU(), Memory: memory(), Commit: commit(ctx)}
+// Describe says what there is to know of this machine, and of the server at url as filters meet it.
+func Describe(ctx context.Context, url string) (Machine, error) {
+	m := Machine{Cores: runtime.NumCPU(), Memory: memory(), Commit: commit(ctx)}
 	// As lists are read: some settings are the pool's.
-	db, err := pg.Open(ctx, pg.Settings{URL: s.url(database), CustomPlans: true})
+	db, err := pg.Open(ctx, pg.Settings{URL: url, CustomPlans: true})
 	if err != nil {
 		return m, err
 	}
@@ -67,8 +68,8 @@ func memory() string {
 	return fmt.Sprintf("%.0f GiB memory", float64(kb)/(1<<20))
 }
 
-// loadAverage is that of the last minute: what else goes on.
-func loadAverage() string {
+// LoadAverage is that of the last minute: what else goes on.
+func LoadAverage() string {
 	text, _ := os.ReadFile("/proc/loadavg")
 	first, _, _ := strings.Cut(string(text), " ")
 	return first

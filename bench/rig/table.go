@@ -1,0 +1,88 @@
+package rig
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Table is a heading and rows of the same length, the first of which names the columns.
+type Table struct {
+	Title string
+	Rows  [][]string
+}
+
+// Text is a table for a terminal.
+func (t Table) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s\n", t.Title)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, row := range t.Rows {
+		_, _ = w.Write([]byte(strings.Join(row, "\t") + "\n"))
+	}
+	_ = w.Flush() // into memory
+	return b.String()
+}
+
+// Markdown is a table for the documents.
+func (t Table) Markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n## %s\n\n", t.Title)
+	for i, row := range t.Rows {
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+		if i == 0 {
+			b.WriteString(strings.Repeat("| --- ", len(row)) + "|\n")
+		}
+	}
+	return b.String()
+}
+
+// Bar is one thing we hold ourselves to.
+type Bar struct {
+	What   string
+	Limit  string
+	Found  string
+	Passed bool
+}
+
+// Bars is a table of them.
+func Bars(all []Bar) Table {
+	t := Table{"Bars", [][]string{{"bar", "at most", "found", ""}}}
+	for _, b := range all {
+		verdict := "pass"
+		if !b.Passed {
+			verdict = "MISSED"
+		}
+		t.Rows = append(t.Rows, []string{b.What, b.Limit, b.Found, verdict})
+	}
+	return t
+}
+
+// Ratio is a bar on how many times as much.
+func Ratio(what string, of, to, limit float64) Bar {
+	ratio := of / max(to, 1)
+	return Bar{What: what, Limit: fmt.Sprintf("%.1f ×", limit), Found: fmt.Sprintf("%.2f ×", ratio), Passed: ratio <= limit}
+}
+
+// Span is a duration in milliseconds, as precise as it is worth.
+func Span(d time.Duration) string {
+	ms := float64(d) / float64(time.Millisecond)
+	switch {
+	case ms < 10:
+		return fmt.Sprintf("%.2f ms", ms)
+	case ms < 100:
+		return fmt.Sprintf("%.1f ms", ms)
+	default:
+		return fmt.Sprintf("%.0f ms", ms)
+	}
+}
+
+// Thousands spells a number with commas.
+func Thousands(n int64) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
