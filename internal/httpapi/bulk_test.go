@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"earshot/internal/account"
+	"earshot/internal/tally"
 )
 
 // feed creates n feedback of a carrier and returns their ids.
@@ -31,6 +32,25 @@ func (c *client) work(operation string) {
 		if more, err = c.server.Operations.Work(c.t.Context(), c.view, id); err != nil {
 			c.t.Fatal(err)
 		}
+	}
+}
+
+// settle lets operations that wait for old rules to be forgotten begin.
+func (c *client) settle() {
+	c.t.Helper()
+	_, err := c.server.db.Exec(c.t.Context(), `UPDATE operation SET selects_at = now() WHERE organization_id = $1 AND selects_at IS NOT NULL`, c.view.Org())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.server.Carriers.Forget()
+}
+
+// sound fails the test when the tallies differ from a count.
+func (c *client) sound() {
+	c.t.Helper()
+	drifts, err := tally.NewStore(c.server.db).Verify(c.t.Context(), c.view)
+	if err != nil || len(drifts) > 0 {
+		c.t.Errorf("%v, drifts %+v", err, drifts)
 	}
 }
 
@@ -154,7 +174,7 @@ func TestLargeSelectionsGoOnInTheBackground(t *testing.T) {
 	c.json(http.MethodPost, "/v4/operations/"+id+"/undo", "").refused(http.StatusConflict, "operation_not_undoable")
 	c.work(id)
 	c.get("/v4/operations/"+id).is("state", `"done"`).is("done", "150").is("changed", "150")
-	c.json(http.MethodPost, "/v4/operations/"+id+"/cancel", "").refused(http.StatusConflict, "operation_finished")
+	c.json(http.MethodPost, "/v4/operations/"+id+"/cancel", "").refused(http.StatusConflict, "operation_not_cancellable")
 
 	// Nobody works on this one in time.
 	attach := `{"fql":[{"Form":{"$in":[1]}}],"attributes":[{"name":"a","value":[1,"x"]}]}`

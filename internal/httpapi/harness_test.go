@@ -56,15 +56,15 @@ func (l *logBuffer) String() string {
 }
 
 func newServer(db *pgxpool.Pool) *server {
-	carriers := carrier.NewStore(db)
+	accounts, carriers := account.NewStore(db), carrier.NewStore(db)
 	records := feedback.NewStore(db, db, carriers)
-	operations, err := operation.NewStore(db, records, operation.Settings{InRequest: 100, UndoFor: time.Hour})
+	operations, err := operation.NewStore(db, accounts, carriers, records, operation.Settings{InRequest: 100, UndoFor: time.Hour})
 	if err != nil {
 		panic(err)
 	}
 	log := &logBuffer{}
 	s := &server{db: db, log: log, Server: &httpapi.Server{
-		Accounts:   account.NewStore(db),
+		Accounts:   accounts,
 		Carriers:   carriers,
 		Feedback:   records,
 		Operations: operations,
