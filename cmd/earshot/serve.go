@@ -18,6 +18,7 @@ import (
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
 	"earshot/internal/httpapi"
+	"earshot/internal/operation"
 	"earshot/internal/pg"
 	"earshot/internal/tally"
 	"earshot/internal/webui"
@@ -38,6 +39,9 @@ type serveCmd struct {
 	Role             string `env:"EARSHOT_ROLE" default:"all" help:"api answers requests, worker listens on no address but the admin one, all does both; every role keeps the tallies (default ${default})."`
 	RateLimit        string `env:"EARSHOT_RATE_LIMIT" default:"0" placeholder:"N" help:"Requests a second that each token may make, 0 for no limit (default ${default})."`
 	RateBurst        string `env:"EARSHOT_RATE_BURST" default:"100" placeholder:"N" help:"Requests that a token may make at once, where --rate-limit is set (default ${default})."`
+	BulkInRequest    string `env:"EARSHOT_BULK_IN_REQUEST" default:"1000" placeholder:"N" help:"Bulk changes of up to this many feedback are done within the request, larger ones by workers (default ${default})."`
+	BulkWait         string `env:"EARSHOT_BULK_WAIT" default:"25s" help:"How long a bulk change of attributes waits for the workers before it is answered 202 (default ${default})."`
+	UndoFor          string `env:"EARSHOT_UNDO_FOR" default:"168h" help:"How long after its end a bulk change can be undone (default ${default}, seven days)."`
 	DatabaseConns    string `env:"EARSHOT_DATABASE_CONNS" default:"16" placeholder:"N" help:"Most connections to the database, half of them for filters; a few for control come on top. Four requests for each are taken on at once (default ${default})."`
 }
 
@@ -51,6 +55,8 @@ type settings struct {
 	bodyLimit                        int64
 	requestTimeout, shutdownDeadline time.Duration
 	shutdownDelay                    time.Duration
+	bulkWait                         time.Duration
+	operations                       operation.Settings
 	traced                           bool
 }
 
@@ -88,6 +94,11 @@ func (c *serveCmd) check() (settings, error) {
 	s.requestTimeout = m.duration("request-timeout", c.RequestTimeout)
 	s.shutdownDeadline = m.duration("shutdown-timeout", c.ShutdownTimeout)
 	s.shutdownDelay = m.delay("shutdown-delay", c.ShutdownDelay, s.shutdownDeadline)
+	s.bulkWait = m.duration("bulk-wait", c.BulkWait)
+	s.operations = operation.Settings{
+		InRequest: m.whole("bulk-in-request", c.BulkInRequest, 0, 10_000),
+		UndoFor:   m.duration("undo-for", c.UndoFor),
+	}
 	s.traced = m.tracing()
 	return s, m.err()
 }
@@ -129,6 +140,10 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	records := feedback.NewStore(db, reads, carriers)
+	operations, err := operation.NewStore(db, accounts, carriers, records, s.operations)
+	if err != nil {
+		return err
+	}
 
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var loops sync.WaitGroup
@@ -138,7 +153,7 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 	signals.watchPool("writes", db)
 	signals.watchPool("filters", reads)
 	signals.watchPool("control", control)
-	signals.registry.MustRegister(&backlog{tallies: tally.NewStore(control), records: records, log: log})
+	signals.registry.MustRegister(&backlog{tallies: tally.NewStore(control), records: records, jobs: control, log: log})
 	if s.adminListen != "" {
 		admin, err := bind(ctx, s.adminListen)
 		if err != nil {
@@ -148,6 +163,14 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 		loops.Go(func() { serveAdmin(background, admin, signals.adminHandler(), log) })
 	}
 	loops.Go(func() { tallies.Run(background, log) })
+	if s.role != "api" {
+		workers, err := startWorkers(ctx, s.database, operations, log)
+		if err != nil {
+			return err
+		}
+		defer workers.stop(ctx, log)
+		loops.Go(func() { operations.Run(background, log) })
+	}
 	if s.role == "worker" {
 		log.InfoContext(ctx, "working")
 		<-ctx.Done()
@@ -163,17 +186,19 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 	}
 	var draining atomic.Bool
 	api := &httpapi.Server{
-		Accounts:  accounts,
-		Carriers:  carriers,
-		Feedback:  records,
-		Pages:     webui.Handler(),
-		Log:       log,
-		BaseURL:   s.baseURL,
-		BodyLimit: s.bodyLimit,
-		Timeout:   s.requestTimeout,
-		Limits:    s.limits,
-		Observe:   traced.observe(signals.observe),
-		Ready:     func(ctx context.Context) error { return ready(ctx, control, &draining) },
+		Accounts:   accounts,
+		Carriers:   carriers,
+		Feedback:   records,
+		Operations: operations,
+		BulkWait:   s.bulkWait,
+		Pages:      webui.Handler(),
+		Log:        log,
+		BaseURL:    s.baseURL,
+		BodyLimit:  s.bodyLimit,
+		Timeout:    s.requestTimeout,
+		Limits:     s.limits,
+		Observe:    traced.observe(signals.observe),
+		Ready:      func(ctx context.Context) error { return ready(ctx, control, &draining) },
 	}
 	handler := traced.handler(api.Handler())
 	signals.watchServer(api)

@@ -18,6 +18,7 @@ import (
 
 	"earshot/internal/feedback"
 	"earshot/internal/httpapi"
+	"earshot/internal/operation"
 	"earshot/internal/pg"
 	"earshot/internal/tally"
 )
@@ -98,6 +99,7 @@ func (s *signals) watchPool(name string, pool *pgxpool.Pool) {
 type backlog struct {
 	tallies *tally.Store
 	records *feedback.Store
+	jobs    *pgxpool.Pool
 	log     *slog.Logger
 }
 
@@ -107,12 +109,14 @@ var (
 	pending     = prometheus.NewDesc("earshot_gin_pending_pages", "Pages on the pending list of a GIN index; -1 without the extension pageinspect.", []string{"index"}, nil)
 	oldest      = prometheus.NewDesc("earshot_oldest_snapshot_seconds", "Age of the oldest transaction that others have to keep rows for.", nil, nil)
 	horizonLag  = prometheus.NewDesc("earshot_horizon_lag_ids", "Ids handed out above the lowest that is not committed: what ascending lists hold back.", nil, nil)
+	jobs        = prometheus.NewDesc("earshot_jobs", "Jobs in the queue, by kind and state.", []string{"kind", "state"}, nil)
+	leaseAge    = prometheus.NewDesc("earshot_operation_lease_seconds", "How long past its lease an operation has shown no progress; 0 when none has.", nil, nil)
 	backlogRead = prometheus.NewDesc("earshot_backlog_up", "Whether the figures of the backlog could be read.", nil, nil)
 )
 
 // Describe names the figures, without reading any: a server starts with its database as slow as it may be.
 func (b *backlog) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{backlogRead, foldRows, foldAge, pending, oldest, horizonLag} {
+	for _, d := range []*prometheus.Desc{backlogRead, foldRows, foldAge, pending, oldest, horizonLag, jobs, leaseAge} {
 		ch <- d
 	}
 }
@@ -126,8 +130,9 @@ func (b *backlog) Collect(ch chan<- prometheus.Metric) {
 	}
 	lag, err := b.tallies.Lag(ctx)
 	ids, horizonErr := b.records.HorizonLag(ctx)
-	if err != nil || horizonErr != nil {
-		b.log.Warn("the backlog cannot be read", "error", pg.Describe(errors.Join(err, horizonErr)))
+	queue, queueErr := operation.Queue(ctx, b.jobs)
+	if err = errors.Join(err, horizonErr, queueErr); err != nil {
+		b.log.Warn("the backlog cannot be read", "error", pg.Describe(err))
 		gauge(backlogRead, 0)
 		return
 	}
@@ -136,6 +141,10 @@ func (b *backlog) Collect(ch chan<- prometheus.Metric) {
 	gauge(foldAge, lag.Age.Seconds())
 	gauge(oldest, lag.Snapshot.Seconds())
 	gauge(horizonLag, float64(ids))
+	gauge(leaseAge, queue.LeaseAge.Seconds())
+	for _, j := range queue.Jobs {
+		gauge(jobs, float64(j.N), j.Kind, j.State)
+	}
 	for index, pages := range lag.PendingPages {
 		gauge(pending, float64(pages), index)
 	}

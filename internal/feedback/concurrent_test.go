@@ -134,11 +134,11 @@ func write(ctx context.Context, t *testing.T, store *feedback.Store, v account.V
 			mine = append(mine, rec.ID)
 			made.Add(1)
 		case n < 9:
-			_, err = store.SetStatus(ctx, v, mine[r.IntN(len(mine))], feedback.Status(1+r.IntN(5)))
+			_, err = store.SetStatus(ctx, v, feedback.By{}, mine[r.IntN(len(mine))], feedback.Status(1+r.IntN(5)))
 			changed.Add(1)
 		default:
 			var d feedback.Deletion
-			d, err = store.Delete(ctx, v, query(t, fmt.Sprintf(`[{"Id":{"$in":[%d,%d]}}]`, mine[0], mine[r.IntN(len(mine))])), 10)
+			d, err = store.Delete(ctx, v, query(t, fmt.Sprintf(`[{"Id":{"$in":[%d,%d]}}]`, mine[0], mine[r.IntN(len(mine))])), 10, nil)
 			gone.Add(d.Deleted)
 		}
 		if err != nil && ctx.Err() == nil && !fault.Is(err, fault.NotFound) {

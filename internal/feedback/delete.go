@@ -18,8 +18,8 @@ type Deletion struct {
 }
 
 // Delete removes the oldest matches, up to limit, with everything that belongs to them; their fingerprints stay reserved. It refuses a
-// query that filters nothing.
-func (s *Store) Delete(ctx context.Context, v account.View, q fql.Query, limit int) (Deletion, error) {
+// query that filters nothing. With expected, another number of matches is fault.SelectionChanged and nothing is deleted.
+func (s *Store) Delete(ctx context.Context, v account.View, q fql.Query, limit int, expected *int64) (Deletion, error) {
 	if q.Everything() {
 		return Deletion{}, fault.New(fault.ValidationFailed, "The filter matches everything; deleting needs one that says what to delete.")
 	}
@@ -61,6 +61,9 @@ func (s *Store) Delete(ctx context.Context, v account.View, q fql.Query, limit i
 			), content AS (
 				DELETE FROM feedback_content c USING gone g
 				WHERE c.organization_id = $1 AND c.feedback_id = g.id
+			), history AS (
+				DELETE FROM feedback_history h USING gone g
+				WHERE h.organization_id = $1 AND h.feedback_id = g.id
 			), delta AS (
 				INSERT INTO feedback_delta (organization_id, carrier_id, day, source, status, nps, n, sat_n, sat_sum, completed_n,
 				                            sentiment_n, sentiment_sum, value_ids, value_n, value_sat_n, value_sat_sum)
@@ -72,7 +75,13 @@ func (s *Store) Delete(ctx context.Context, v account.View, q fql.Query, limit i
 				FROM gone
 			)
 			SELECT count(*) FROM gone`, args...).QueryRow(func(row pgx.Row) error { return row.Scan(&d.Deleted) })
-		return tx.SendBatch(ctx, b).Close()
+		if err := tx.SendBatch(ctx, b).Close(); err != nil {
+			return err
+		}
+		if expected != nil && *expected != d.Matching {
+			return SelectionChanged(*expected, d.Matching)
+		}
+		return nil
 	})
 	if err != nil {
 		return Deletion{}, tooBroad(err, "delete feedback")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"earshot/internal/account"
@@ -55,8 +56,9 @@ func (s *Server) private(rt route, x *exchange, r *http.Request) error {
 		return err
 	}
 	x.held = &bytes.Buffer{}
+	x.leave = sync.OnceFunc(leave)
 	err = rt.call(s, x, r, p)
-	leave()
+	x.leave()
 	if err != nil {
 		x.held = nil
 		x.status = 0

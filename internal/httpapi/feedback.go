@@ -94,7 +94,7 @@ func (s *Server) updateFeedback(w http.ResponseWriter, r *http.Request, p accoun
 	}
 	var rec feedback.Record
 	if given {
-		rec, err = s.Feedback.SetStatus(r.Context(), p.View(), id, status)
+		rec, err = s.Feedback.SetStatus(r.Context(), p.View(), feedback.Caller(p), id, status)
 	} else {
 		rec, err = s.Feedback.ByID(r.Context(), p.View(), id, feedback.Parts{Attributes: true, Items: true})
 	}

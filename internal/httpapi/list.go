@@ -17,9 +17,9 @@ const (
 )
 
 // cursorEnvelope is a list that continues past the id of its last record.
-type cursorEnvelope struct {
-	Data []feedbackSummary `json:"data"`
-	Meta cursorMeta        `json:"meta"`
+type cursorEnvelope[T any] struct {
+	Data []T        `json:"data"`
+	Meta cursorMeta `json:"meta"`
 }
 
 type cursorMeta struct {
@@ -52,7 +52,7 @@ func (s *Server) listFeedback(w http.ResponseWriter, r *http.Request, p account.
 	if err != nil {
 		return err
 	}
-	out := cursorEnvelope{Data: make([]feedbackSummary, len(records)), Meta: cursorMeta{Total: total}}
+	out := cursorEnvelope[feedbackSummary]{Data: make([]feedbackSummary, len(records)), Meta: cursorMeta{Total: total}}
 	for i, rec := range records {
 		out.Data[i] = wireSummary(rec, inc)
 		out.Meta.NextSearchAfter = &rec.ID
@@ -68,6 +68,8 @@ type wireDeletion struct {
 		Deleted       int64 `json:"deleted"`
 		Remaining     int64 `json:"remaining"`
 	} `json:"meta"`
+	DryRun    bool    `json:"dry_run,omitempty"`
+	SampleIDs []int64 `json:"sample_ids,omitempty"`
 }
 
 func (s *Server) deleteFeedback(w http.ResponseWriter, r *http.Request, p account.Principal) error {
@@ -77,11 +79,20 @@ func (s *Server) deleteFeedback(w http.ResponseWriter, r *http.Request, p accoun
 		return err
 	}
 	limit := min(in.count("limit", defaultDeletion), maxDeletion)
-	q, err := readSelection(in)
+	chosen, err := readSelection(in)
 	if err != nil {
 		return err
 	}
-	d, err := s.Feedback.Delete(r.Context(), p.View(), q, limit)
+	if chosen.dryRun {
+		n, ids, err := s.preview(r, p, chosen)
+		if err != nil {
+			return err
+		}
+		out := wireDeletion{Type: "success", Message: "Nothing was deleted: this was a dry run.", DryRun: true, SampleIDs: ids}
+		out.Meta.TotalMatching, out.Meta.Remaining = n, n
+		return writeJSON(w, http.StatusOK, out)
+	}
+	d, err := s.Feedback.Delete(r.Context(), p.View(), chosen.query, limit, chosen.expected)
 	if err != nil {
 		return err
 	}
@@ -132,17 +143,6 @@ func readFilter(in input) (fql.Query, error) {
 		in.wrong("fql", "%s", wrong)
 	}
 	return q, in.form.Err()
-}
-
-// readSelection reads the fql of a call that changes every match: it must be given and say something.
-func readSelection(in input) (fql.Query, error) {
-	in.require("fql")
-	q, err := readFilter(in)
-	if err == nil && q.Everything() {
-		in.wrong("fql", "must not be empty: it would match everything")
-		err = in.form.Err()
-	}
-	return q, err
 }
 
 func parseFilter(in input) (fql.Query, error) {

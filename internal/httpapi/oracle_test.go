@@ -216,7 +216,7 @@ func (w *world) decorate(t *testing.T, r *rand.Rand, rec *fqltest.Record, owners
 	if r.IntN(2) > 0 {
 		rec.Status = feedback.StatusNames()[r.IntN(5)]
 		status, _ := feedback.ParseStatus(rec.Status)
-		if _, err := w.server.Feedback.SetStatus(t.Context(), w.view, rec.ID, status); err != nil {
+		if _, err := w.server.Feedback.SetStatus(t.Context(), w.view, feedback.By{}, rec.ID, status); err != nil {
 			t.Fatal(err)
 		}
 	}

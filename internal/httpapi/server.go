@@ -21,13 +21,15 @@ import (
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
+	"earshot/internal/operation"
 )
 
 // Server answers requests. All fields are needed; Handler makes it ready.
 type Server struct {
-	Accounts *account.Store
-	Carriers *carrier.Store
-	Feedback *feedback.Store
+	Accounts   *account.Store
+	Carriers   *carrier.Store
+	Feedback   *feedback.Store
+	Operations *operation.Store
 	// Pages serves what people read in a browser, at the paths that the route table gives it.
 	Pages http.Handler
 	Log   *slog.Logger
@@ -35,6 +37,8 @@ type Server struct {
 	BaseURL string
 	// BodyLimit is the largest body read, in bytes.
 	BodyLimit int64
+	// BulkWait is how long a bulk change of attributes waits to be done.
+	BulkWait time.Duration
 	// Timeout is how long a request may take.
 	Timeout time.Duration
 	// Limits are how much is taken on at once.
@@ -81,6 +85,8 @@ type exchange struct {
 	token  int64
 	status int
 	sent   int
+	// leave gives up the place that the request holds, at once instead of at its end.
+	leave func()
 	// held keeps an answer back until its place is given up; nil writes through.
 	held *bytes.Buffer
 }

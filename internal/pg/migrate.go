@@ -2,6 +2,7 @@ package pg
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
 )
 
 //go:embed migrations/*.sql
@@ -48,7 +51,7 @@ func Migrate(ctx context.Context, db *pgxpool.Pool) ([]Migration, error) {
 	}
 	var applied []Migration
 	for _, r := range results {
-		applied = append(applied, Migration{Version: r.Source.Version, File: r.Source.Path, AppliedAt: time.Now()})
+		applied = append(applied, Migration{Version: r.Source.Version, File: file(r.Source), AppliedAt: time.Now()})
 	}
 	return applied, nil
 }
@@ -66,7 +69,7 @@ func Migrations(ctx context.Context, db *pgxpool.Pool) ([]Migration, error) {
 	}
 	var all []Migration
 	for _, s := range statuses {
-		all = append(all, Migration{Version: s.Source.Version, File: s.Source.Path, AppliedAt: s.AppliedAt})
+		all = append(all, Migration{Version: s.Source.Version, File: file(s.Source), AppliedAt: s.AppliedAt})
 	}
 	return all, nil
 }
@@ -77,11 +80,39 @@ func provider(db *pgxpool.Pool) (*goose.Provider, func(), error) {
 		return nil, nil, err
 	}
 	sqlDB := stdlib.OpenDBFromPool(db)
-	p, err := goose.NewProvider(goose.DialectPostgres, sqlDB, MigrationFiles(), goose.WithLocker(locker))
+	p, err := goose.NewProvider(goose.DialectPostgres, sqlDB, MigrationFiles(), goose.WithLocker(locker),
+		goose.WithGoMigrations(queue(db)), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return nil, nil, errors.Join(err, sqlDB.Close())
 	}
 	return p, func() { _ = sqlDB.Close() }, nil
+}
+
+// The step that makes the tables of the job queue is the queue's own. It runs in its turn and under the same lock as the others; a version of
+// the queue that brings another schema gets another step.
+const (
+	queueStep    = 8
+	queueVersion = 8
+)
+
+func queue(db *pgxpool.Pool) *goose.Migration {
+	up := func(ctx context.Context, _ *sql.DB) error {
+		m, err := rivermigrate.New(riverpgxv5.New(db), nil)
+		if err != nil {
+			return err
+		}
+		_, err = m.Migrate(ctx, rivermigrate.DirectionUp, &rivermigrate.MigrateOpts{TargetVersion: queueVersion})
+		return err
+	}
+	return goose.NewGoMigration(queueStep, &goose.GoFunc{RunDB: up}, nil)
+}
+
+// file names a step.
+func file(s *goose.Source) string {
+	if s.Version == queueStep {
+		return "00008_queue"
+	}
+	return s.Path
 }
 
 // Latest is the schema version this binary was built for.
