@@ -6,6 +6,7 @@ import (
 	"earshot/internal/account"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
+	"earshot/internal/optout"
 	"earshot/internal/pg"
 )
 
@@ -20,6 +21,7 @@ type orgCmd struct {
 type stores struct {
 	accounts *account.Store
 	carriers *carrier.Store
+	optouts  *optout.Store
 }
 
 // use opens the database, which must be up to date, and hands its stores to do.
@@ -32,7 +34,7 @@ func (d database) use(ctx context.Context, do func(stores) error) error {
 	if err := pg.Check(ctx, db); err != nil {
 		return err
 	}
-	return do(stores{account.NewStore(db), carrier.NewStore(db)})
+	return do(stores{account.NewStore(db), carrier.NewStore(db), optout.NewStore(db, db)})
 }
 
 // organization is how a command names the organization it works in.
