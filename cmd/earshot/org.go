@@ -12,6 +12,7 @@ import (
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
 	"earshot/internal/operation"
+	"earshot/internal/optout"
 	"earshot/internal/pg"
 )
 
@@ -27,6 +28,7 @@ type stores struct {
 	db       *pgxpool.Pool
 	accounts *account.Store
 	carriers *carrier.Store
+	optouts  *optout.Store
 }
 
 // operations are the bulk changes, with how long they can be undone.
@@ -45,7 +47,7 @@ func (d database) use(ctx context.Context, do func(stores) error) error {
 	if err := pg.Check(ctx, db); err != nil {
 		return err
 	}
-	return do(stores{db, account.NewStore(db), carrier.NewStore(db)})
+	return do(stores{db, account.NewStore(db), carrier.NewStore(db), optout.NewStore(db, db)})
 }
 
 // organization is how a command names the organization it works in.

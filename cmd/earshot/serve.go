@@ -19,6 +19,7 @@ import (
 	"earshot/internal/feedback"
 	"earshot/internal/httpapi"
 	"earshot/internal/operation"
+	"earshot/internal/optout"
 	"earshot/internal/pg"
 	"earshot/internal/tally"
 	"earshot/internal/webui"
@@ -30,7 +31,7 @@ type serveCmd struct {
 	BaseURL          string `name:"base-url" env:"EARSHOT_BASE_URL" placeholder:"URL" help:"Address clients reach the service at; it begins every address in an answer (default http:// and the address listened at)."`
 	LogFormat        string `env:"EARSHOT_LOG_FORMAT" default:"json" help:"Format of the log: json or text (default ${default})."`
 	LogLevel         string `env:"EARSHOT_LOG_LEVEL" default:"info" help:"Least level that is logged: debug, info, warn or error (default ${default})."`
-	BodyLimit        string `env:"EARSHOT_BODY_LIMIT" default:"1048576" placeholder:"BYTES" help:"Largest body accepted, in bytes (default ${default})."`
+	BodyLimit        string `env:"EARSHOT_BODY_LIMIT" default:"1048576" placeholder:"BYTES" help:"Largest body accepted, in bytes; lists of push targets may have 4 MiB in any case (default ${default})."`
 	RequestTimeout   string `env:"EARSHOT_REQUEST_TIMEOUT" default:"30s" help:"How long a request may take (default ${default})."`
 	StatementTimeout string `env:"EARSHOT_STATEMENT_TIMEOUT" default:"10s" help:"How long one database statement may take; a filter that takes longer is answered 422 (default ${default})."`
 	ShutdownTimeout  string `env:"EARSHOT_SHUTDOWN_TIMEOUT" default:"30s" help:"How long requests under way may take to finish when stopping (default ${default})."`
@@ -184,6 +185,7 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 	if s.baseURL == "" {
 		s.baseURL = "http://" + listener.Addr().String()
 	}
+	pages := webui.NewPages(s.baseURL)
 	var draining atomic.Bool
 	api := &httpapi.Server{
 		Accounts:   accounts,
@@ -191,6 +193,7 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 		Feedback:   records,
 		Operations: operations,
 		BulkWait:   s.bulkWait,
+		OptOuts:    optout.NewStore(db, reads),
 		Pages:      webui.Handler(),
 		Log:        log,
 		BaseURL:    s.baseURL,
@@ -199,6 +202,9 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 		Limits:     s.limits,
 		Observe:    traced.observe(signals.observe),
 		Ready:      func(ctx context.Context) error { return ready(ctx, control, &draining) },
+
+		ShowUnsubscribe: pages.Unsubscribe,
+		ShowRefusal:     pages.Refusal,
 	}
 	handler := traced.handler(api.Handler())
 	signals.watchServer(api)

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -20,7 +19,8 @@ import (
 	"earshot/internal/pg"
 )
 
-// New is a feedback to be. Attributes carry each name once. Without a fingerprint one is made; without a time it is now.
+// New is a feedback to be. Attributes carry each name once. Without a fingerprint one is made; without a time it is now. One that comes with a
+// past may have a status other than todo, and owners, who must be users of the organization.
 type New struct {
 	CarrierID   int64
 	Source      Source
@@ -28,6 +28,8 @@ type New struct {
 	Fingerprint string
 	Attributes  []Attribute
 	Items       []carrier.Item
+	Status      Status // todo when zero
+	Owners      []account.UserID
 }
 
 // Create writes a feedback and what it adds to the tallies, in one round trip when its attribute values are known.
@@ -66,6 +68,9 @@ func (s *Store) draft(ctx context.Context, v account.View, n New, form *fault.Fo
 	rules, err := s.carriers.Rules(ctx, v, n.CarrierID, n.Items, form)
 	if err != nil {
 		return draft{}, err
+	}
+	if n.Status == 0 {
+		n.Status = Todo
 	}
 	d := draft{New: n, result: rules.Check(n.Items, form)}
 	// Nothing is registered for a request that is going to be refused.
@@ -120,25 +125,41 @@ func create(ctx context.Context, q pg.Querier, v account.View, d draft) (Record,
 		return Record{}, fmt.Errorf("create feedback: %w", err)
 	}
 	if written[0].ID == 0 {
-		return Record{}, fingerprintTaken(ctx, q, v, d)
+		refusals, err := fingerprintsTaken(ctx, q, v, []draft{d})
+		if err != nil {
+			return Record{}, err
+		}
+		return Record{}, refusals[0]
 	}
 	return written[0], nil
 }
 
-// fingerprintTaken is the refusal of a fingerprint in use; it names the feedback that has it while that exists.
-func fingerprintTaken(ctx context.Context, q pg.Querier, v account.View, d draft) error {
-	f := fault.New(fault.FingerprintTaken, "This fingerprint was already used for this carrier.")
-	f.Fields = map[string][]string{"fingerprint": {"was already used for this carrier"}}
-	err := q.QueryRow(ctx, `
-		SELECT f.id
-		FROM fingerprint p
-		JOIN feedback f ON f.organization_id = p.organization_id AND f.id = p.feedback_id
-		WHERE p.organization_id = $1 AND p.carrier_id = $2 AND p.fingerprint_sha256 = $3`,
-		v.Org(), d.CarrierID, hash(d.Fingerprint)).Scan(&f.FeedbackID)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return fmt.Errorf("find feedback by fingerprint: %w", err)
+// fingerprintsTaken is the refusal of each draft, whose fingerprint is in use; it names the feedback that has it while that exists.
+func fingerprintsTaken(ctx context.Context, q pg.Querier, v account.View, drafts []draft) ([]*fault.Fault, error) {
+	carriers, sums := make([]int64, len(drafts)), make([][]byte, len(drafts))
+	for i, d := range drafts {
+		carriers[i], sums[i] = d.CarrierID, hash(d.Fingerprint)
 	}
-	return f
+	rows, err := q.Query(ctx, `
+		SELECT coalesce(f.id, 0)
+		FROM unnest($2::bigint[], $3::bytea[]) WITH ORDINALITY AS t (carrier_id, fingerprint_sha256, n)
+		LEFT JOIN fingerprint p ON p.organization_id = $1 AND p.carrier_id = t.carrier_id AND p.fingerprint_sha256 = t.fingerprint_sha256
+		LEFT JOIN feedback f ON f.organization_id = $1 AND f.id = p.feedback_id
+		ORDER BY t.n`, v.Org(), carriers, sums)
+	if err != nil {
+		return nil, fmt.Errorf("find feedback by fingerprint: %w", err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, fmt.Errorf("find feedback by fingerprint: %w", err)
+	}
+	refusals := make([]*fault.Fault, len(ids))
+	for i, id := range ids {
+		refusals[i] = fault.New(fault.FingerprintTaken, "This fingerprint was already used for this carrier.")
+		refusals[i].Fields = map[string][]string{"fingerprint": {"was already used for this carrier"}}
+		refusals[i].FeedbackID = id
+	}
+	return refusals, nil
 }
 
 // record is what the caller sees of a draft once the database has added the rest.
@@ -147,7 +168,7 @@ func (d draft) record(firstItem int64) Record {
 		CarrierID:    d.CarrierID,
 		Fingerprint:  d.Fingerprint,
 		Source:       d.Source,
-		Status:       Todo,
+		Status:       d.Status,
 		Profile:      d.result.Profile,
 		Satisfaction: d.satisfaction,
 		Attributes:   []Attribute{},

@@ -17,15 +17,26 @@ import (
 // insertSQL writes any number of feedback of one organization with everything that belongs to them, in one statement.
 // Attribute values are resolved by hash. When one of them is not in the dictionary, nothing is written and the one row that comes
 // back says so. Otherwise a row per feedback, in the order given; one whose fingerprint was taken has a null id.
-// Fingerprints are inserted in one order everywhere, or two statements would wait for each other.
-const insertSQL = `
+// Fingerprints are inserted in one order everywhere, or two statements would wait for each other; of several that are the same the first
+// is taken.
+const insertSQL = insertBegin + insertEnd
+
+// insertOwnedSQL is insertSQL for feedback of which some have owners.
+const insertOwnedSQL = insertBegin + `, owned AS (
+    INSERT INTO feedback_owner (organization_id, feedback_id, user_id)
+    SELECT DISTINCT $1::bigint, a.id, o.user_id
+    FROM unnest($17::bigint[], $18::bigint[]) AS o (n, user_id)
+    JOIN accepted a ON a.n = o.n
+)` + insertEnd
+
+const insertBegin = `
 WITH input AS (
     SELECT *
     FROM unnest($2::bigint[], $3::text[], $4::bytea[], $5::timestamptz[], $6::boolean[], $7::smallint[], $8::smallint[],
-                $9::smallint[], $10::text[], $11::jsonb[], $12::text[])
+                $9::smallint[], $10::text[], $11::jsonb[], $12::text[], $16::smallint[])
          WITH ORDINALITY
          AS i (carrier_id, fingerprint, fingerprint_sha256, created_at, completed, source, nps_profile,
-               satisfaction, answer_ids, items, search_text, n)
+               satisfaction, answer_ids, items, search_text, status, n)
 ), given AS (
     SELECT *
     FROM unnest($13::bigint[], $14::text[], $15::bytea[]) WITH ORDINALITY AS g (n, name, text_sha256, position)
@@ -54,7 +65,7 @@ WITH input AS (
     LEFT JOIN attributes a ON a.n = i.n
 ), reserved AS (
     INSERT INTO fingerprint (organization_id, carrier_id, fingerprint_sha256, feedback_id)
-    SELECT $1, carrier_id, fingerprint_sha256, id FROM numbered ORDER BY carrier_id, fingerprint_sha256
+    SELECT $1, carrier_id, fingerprint_sha256, id FROM numbered ORDER BY carrier_id, fingerprint_sha256, id
     ON CONFLICT DO NOTHING
     RETURNING feedback_id
 ), accepted AS MATERIALIZED (
@@ -65,7 +76,7 @@ WITH input AS (
 ), written AS (
     INSERT INTO feedback (organization_id, id, created_at, completed_at, carrier_id, day, source, status, nps_profile,
                           satisfaction, attribute_value_ids, answer_ids)
-    SELECT $1, id, at, CASE WHEN completed THEN at END, carrier_id, day, source, $16, nps_profile,
+    SELECT $1, id, at, CASE WHEN completed THEN at END, carrier_id, day, source, status, nps_profile,
            satisfaction, coalesce(attribute_value_ids, '{}'), answer_ids::bigint[]
     FROM accepted
 ), content AS (
@@ -74,12 +85,14 @@ WITH input AS (
 ), delta AS (
     INSERT INTO feedback_delta (organization_id, carrier_id, day, source, status, nps, n, sat_n, sat_sum, completed_n,
                                 sentiment_n, sentiment_sum, value_ids, value_n, value_sat_n, value_sat_sum)
-    SELECT $1, carrier_id, day, source, $16, coalesce(nps_profile, 0), 1,
+    SELECT $1, carrier_id, day, source, status, coalesce(nps_profile, 0), 1,
            (satisfaction IS NOT NULL)::int, coalesce(satisfaction, 0), completed::int,
            0, 0, attribute_value_ids || answer_ids::bigint[], 1,
            (satisfaction IS NOT NULL)::int, coalesce(satisfaction, 0)
     FROM accepted
-)
+)`
+
+const insertEnd = `
 SELECT r.complete, a.id, a.at, coalesce(a.first_item_id, 0),
        (SELECT array_agg(k.label ORDER BY k.position) FROM known k WHERE k.n = i.n) AS labels,
        (SELECT array_agg(k.is_number ORDER BY k.position) FROM known k WHERE k.n = i.n) AS numbers
@@ -116,7 +129,8 @@ ON CONFLICT (organization_id, attribute_id, text_sha256) DO UPDATE SET retired_a
 // every attribute value is in the dictionary, a second one that adds what is missing when not.
 func insert(ctx context.Context, q pg.Querier, v account.View, drafts []draft) ([]Record, error) {
 	in := arguments(drafts)
-	rows, err := q.Query(ctx, insertSQL, in.insert(v)...)
+	sql, args := in.insert(v)
+	rows, err := q.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +141,7 @@ func insert(ctx context.Context, q pg.Querier, v account.View, drafts []draft) (
 	b := &pgx.Batch{}
 	b.Queue(insertAttributesSQL, v.Org(), in.names)
 	b.Queue(insertValuesSQL, v.Org(), in.names, in.texts, in.folded, in.textSums, in.numbers, in.nums)
-	b.Queue(insertSQL, in.insert(v)...).Query(func(rows pgx.Rows) error {
+	b.Queue(sql, args...).Query(func(rows pgx.Rows) error {
 		written, complete, err = collect(rows, drafts)
 		return err
 	})
@@ -142,22 +156,28 @@ func insert(ctx context.Context, q pg.Querier, v account.View, drafts []draft) (
 
 // columns are the drafts turned sideways, as the statement takes them.
 type columns struct {
-	carriers, rowNumbers                         []int64
+	carriers, rowNumbers, owned                  []int64
 	fingerprints, answerIDs, items, names, texts []string
 	fingerprintSums, textSums                    [][]byte
 	createdAt                                    []*time.Time
 	completed, numbers                           []bool
 	sources                                      []Source
+	statuses                                     []Status
+	owners                                       []account.UserID
 	profiles                                     []*carrier.Profile
 	satisfactions                                []*int16
 	searchTexts, folded, nums                    []*string
 }
 
-func (c *columns) insert(v account.View) []any {
-	return []any{
+func (c *columns) insert(v account.View) (sql string, args []any) {
+	args = []any{
 		v.Org(), c.carriers, c.fingerprints, c.fingerprintSums, c.createdAt, c.completed, c.sources, c.profiles,
-		c.satisfactions, c.answerIDs, c.items, c.searchTexts, c.rowNumbers, c.names, c.textSums, Todo,
+		c.satisfactions, c.answerIDs, c.items, c.searchTexts, c.rowNumbers, c.names, c.textSums, c.statuses,
 	}
+	if len(c.owned) == 0 {
+		return insertSQL, args
+	}
+	return insertOwnedSQL, append(args, c.owned, c.owners)
 }
 
 func arguments(drafts []draft) *columns {
@@ -178,6 +198,11 @@ func arguments(drafts []draft) *columns {
 		c.answerIDs = append(c.answerIDs, arrayLiteral(d.result.AnswerIDs))
 		c.items = append(c.items, string(d.items))
 		c.searchTexts = append(c.searchTexts, d.searchText)
+		c.statuses = append(c.statuses, d.Status)
+		for _, owner := range d.Owners {
+			c.owned = append(c.owned, int64(i+1))
+			c.owners = append(c.owners, owner)
+		}
 		for _, a := range d.Attributes {
 			for _, value := range a.Values {
 				c.rowNumbers = append(c.rowNumbers, int64(i+1))

@@ -11,7 +11,7 @@ import (
 )
 
 // readsByPost are the routes that only read although their method is not GET: their input may be too long for an address.
-var readsByPost = []string{"POST /v4/fql/explain"}
+var readsByPost = []string{"POST /v4/fql/explain", "POST /v3/push-unsubscribes/check"}
 
 // What each role may do with each route: an admin everything, an editor everything but /admin, the others read and never /admin. A token of
 // the organization may what its scopes say. The answer is 403 exactly when that says so, whatever else the request is worth.

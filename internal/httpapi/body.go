@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"maps"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -33,11 +32,15 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, form *fault.Fo
 		return input{}, err
 	}
 	for name, value := range query.values {
-		if other, twice := tree[name]; twice && !reflect.DeepEqual(spelled(other), value) {
+		_, inBody := in.given(name)
+		_, inQuery := query.given(name)
+		if inBody && inQuery && !reflect.DeepEqual(spelled(tree[name]), value) {
 			form.Add(name, "is given differently in the query and in the body")
 		}
+		if inQuery || !inBody {
+			in.values[name] = value
+		}
 	}
-	maps.Copy(in.values, query.values)
 	return in, nil
 }
 
@@ -83,9 +86,13 @@ func (s *Server) fetchBody(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) wholeBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.BodyLimit))
+	limit := s.BodyLimit
+	if x, ok := w.(*exchange); ok { // some routes take more
+		limit = x.limit
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return nil, fault.New(fault.PayloadTooLarge, "The body is larger than %d bytes.", s.BodyLimit)
+		return nil, fault.New(fault.PayloadTooLarge, "The body is larger than %d bytes.", limit)
 	}
 	if err != nil {
 		return nil, fault.New(fault.BadRequest, "The body could not be read to its end.")

@@ -32,6 +32,12 @@ var document = sync.OnceValue(func() *openapi3.T {
 func checkContract(t testing.TB, r *http.Request, body string, a answer) {
 	t.Helper()
 	route, params := called(r)
+	if strings.HasPrefix(r.URL.Path, "/unsubscribe/") && (route == nil || a.status == http.StatusMethodNotAllowed) {
+		if a.status < 400 || !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
+			t.Errorf("answered %d and no page: %s", a.status, a.body)
+		}
+		return
+	}
 	if route == nil || a.status == http.StatusMethodNotAllowed {
 		checkError(t, a)
 		return
@@ -45,6 +51,10 @@ func checkContract(t testing.TB, r *http.Request, body string, a answer) {
 	if err := openapi3filter.ValidateRequest(t.Context(), in); err != nil && a.status < 400 {
 		t.Errorf("openapi.yaml does not allow this request, which was answered %d: %v", a.status, err)
 	}
+	if documented := route.Operation.Responses.Status(http.StatusOK); documented != nil && documented.Value.Content["text/html"] != nil {
+		checkPage(t, route, a)
+		return
+	}
 	out := &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: in, Status: a.status, Header: a.header, Options: in.Options,
 		Body: io.NopCloser(strings.NewReader(a.body)),
@@ -56,6 +66,17 @@ func checkContract(t testing.TB, r *http.Request, body string, a answer) {
 	}
 	if a.status >= 400 {
 		checkError(t, a)
+	}
+}
+
+// checkPage holds an answer to a person against the document: the status is listed, and refusals are pages, too.
+func checkPage(t testing.TB, route *routers.Route, a answer) {
+	t.Helper()
+	if route.Operation.Responses.Status(a.status) == nil {
+		t.Errorf("openapi.yaml does not describe the status %d of %s", a.status, route.Path)
+	}
+	if a.status >= 400 && !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
+		t.Errorf("the refusal is no page: %s", a.body)
 	}
 }
 

@@ -15,7 +15,7 @@ func (rt route) class() Class {
 	switch {
 	case rt.bulk:
 		return Bulk
-	case strings.HasPrefix(rt.pattern, http.MethodGet+" "):
+	case strings.HasPrefix(rt.pattern, http.MethodGet+" "), strings.HasSuffix(string(rt.scope), ":read"):
 		return Read
 	default:
 		return Write
@@ -26,7 +26,7 @@ func (rt route) class() Class {
 func (s *Server) endpoint(rt route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		x := w.(*exchange)
-		x.class = rt.class()
+		x.class, x.limit = rt.class(), max(s.BodyLimit, rt.body)
 		var err error
 		if rt.public != nil {
 			err = rt.public(s, x, r)
@@ -40,14 +40,19 @@ func (s *Server) endpoint(rt route) http.HandlerFunc {
 }
 
 // private runs a route that is not for everybody: who is calling, may they, and how often; then the work itself. A place is held for
-// either, but not while a client takes its time to send a body or to read an answer: as many slow clients as there are places
-// would otherwise keep everybody out.
+// either.
 func (s *Server) private(rt route, x *exchange, r *http.Request) error {
 	x.Header().Set("Cache-Control", "no-store")
 	p, err := s.admit(rt, x, r)
 	if err != nil {
 		return err
 	}
+	return s.work(x, r, func() error { return rt.call(s, x, r, p) })
+}
+
+// work runs a call in a place of its class, but holds none while a client takes its time to send a body or to read an answer: as many slow
+// clients as there are places would otherwise keep everybody out.
+func (s *Server) work(x *exchange, r *http.Request, call func() error) error {
 	if err := s.fetchBody(x, r); err != nil {
 		return err
 	}
@@ -57,7 +62,7 @@ func (s *Server) private(rt route, x *exchange, r *http.Request) error {
 	}
 	x.held = &bytes.Buffer{}
 	x.leave = sync.OnceFunc(leave)
-	err = rt.call(s, x, r, p)
+	err = call()
 	x.leave()
 	if err != nil {
 		x.held = nil

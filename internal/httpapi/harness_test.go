@@ -23,6 +23,7 @@ import (
 	"earshot/internal/feedback"
 	"earshot/internal/httpapi"
 	"earshot/internal/operation"
+	"earshot/internal/optout"
 	"earshot/internal/pg/pgtest"
 )
 
@@ -69,12 +70,16 @@ func newServer(db *pgxpool.Pool) *server {
 		Feedback:   records,
 		Operations: operations,
 		BulkWait:   2 * time.Second,
+		OptOuts:    optout.NewStore(db, db),
 		Pages:      http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }),
 		Log:        slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		BaseURL:    baseURL,
 		BodyLimit:  1 << 20,
 		Timeout:    30 * time.Second,
 		Ready:      func(ctx context.Context) error { return db.Ping(ctx) },
+
+		ShowUnsubscribe: showUnsubscribe,
+		ShowRefusal:     showRefusal,
 	}}
 	s.handler = s.Handler()
 	return s

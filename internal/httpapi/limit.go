@@ -66,31 +66,32 @@ func (g *gates) enter(c Class) (leave func(), err error) {
 	}
 }
 
-// maxBuckets bounds what is remembered of tokens; full buckets are forgotten first, which loses nothing.
+// maxBuckets bounds what is remembered of callers; full buckets are forgotten first, which loses nothing.
 const maxBuckets = 10_000
 
-// rates keeps a bucket for each token. They are this process's own: with several, each allows the rate.
-type rates struct {
-	rate  rate.Limit
-	burst int
+// rates keeps a bucket for each caller, such as a token. They are this process's own: with several, each allows the rate.
+type rates[K comparable] struct {
+	rate    rate.Limit
+	burst   int
+	refusal string
 
 	mu      sync.Mutex
-	buckets map[int64]*rate.Limiter
+	buckets map[K]*rate.Limiter
 }
 
-func newRates(perSecond float64, burst int) *rates {
+func newRates[K comparable](perSecond float64, burst int, refusal string) *rates[K] {
 	if perSecond <= 0 {
 		return nil
 	}
-	return &rates{rate: rate.Limit(perSecond), burst: max(1, burst), buckets: map[int64]*rate.Limiter{}}
+	return &rates[K]{rate: rate.Limit(perSecond), burst: max(1, burst), refusal: refusal, buckets: map[K]*rate.Limiter{}}
 }
 
-// take spends one request of a token and says in the headers what is left. It refuses when nothing is.
-func (r *rates) take(h http.Header, token int64, now time.Time) error {
+// take spends one request of a caller and says in the headers what is left. It refuses when nothing is.
+func (r *rates[K]) take(h http.Header, caller K, now time.Time) error {
 	if r == nil {
 		return nil
 	}
-	b := r.bucket(token, now)
+	b := r.bucket(caller, now)
 	allowed := b.AllowN(now, 1)
 	left := math.Max(0, math.Floor(b.TokensAt(now)))
 	full := time.Duration(math.Ceil((float64(r.burst)-b.TokensAt(now))/float64(r.rate))) * time.Second
@@ -102,27 +103,27 @@ func (r *rates) take(h http.Header, token int64, now time.Time) error {
 	}
 	wait := math.Ceil((1 - b.TokensAt(now)) / float64(r.rate))
 	h.Set("Retry-After", strconv.Itoa(int(math.Max(1, wait))))
-	return fault.New(fault.RateLimited, "This token makes more requests than it may. Try again in a moment.")
+	return fault.New(fault.RateLimited, "%s", r.refusal)
 }
 
-func (r *rates) bucket(token int64, now time.Time) *rate.Limiter {
+func (r *rates[K]) bucket(caller K, now time.Time) *rate.Limiter {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	b, ok := r.buckets[token]
+	b, ok := r.buckets[caller]
 	if !ok {
 		if len(r.buckets) >= maxBuckets {
 			r.forgetFull(now)
 		}
 		b = rate.NewLimiter(r.rate, r.burst)
-		r.buckets[token] = b
+		r.buckets[caller] = b
 	}
 	return b
 }
 
-func (r *rates) forgetFull(now time.Time) {
-	for token, b := range r.buckets {
+func (r *rates[K]) forgetFull(now time.Time) {
+	for caller, b := range r.buckets {
 		if b.TokensAt(now) >= float64(r.burst) {
-			delete(r.buckets, token)
+			delete(r.buckets, caller)
 		}
 	}
 	if len(r.buckets) >= maxBuckets {

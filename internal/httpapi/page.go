@@ -126,8 +126,11 @@ func addresses(path, query string) func(page int) string {
 	pairs, _ := bracket.Parse(query) // it was read before
 	for _, pair := range pairs {
 		if pair.Key != "page" {
-			kept.WriteString(url.QueryEscape(pair.Key) + "=" + url.QueryEscape(pair.Value) + "&")
+			kept.WriteString(escape(pair.Key) + "=" + escape(pair.Value) + "&")
 		}
 	}
 	return func(page int) string { return path + "?" + kept.String() + "page=" + strconv.Itoa(page) }
 }
+
+// escape writes a space as %20, as clients of this interface find it in these addresses.
+func escape(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }

@@ -60,7 +60,7 @@ func TestPageEnvelope(t *testing.T) {
 		c.create(fmt.Sprintf(`{"carrier_id":%d,"source":"email","items":[{"question_id":%d,"value":"x"}]}`, 100+i, i+1)).want(http.StatusCreated)
 	}
 	u := func(page int) string {
-		return fmt.Sprintf(`"%s/v4/carriers?filter%%5Bname%%5D=a+b&limit=10&page=%d"`, baseURL, page)
+		return fmt.Sprintf(`"%s/v4/carriers?filter%%5Bname%%5D=a%%20b&limit=10&page=%d"`, baseURL, page)
 	}
 	a := c.with("Host", "evil.example").get("/v4/carriers?filter[name]=a%20b&page=2&limit=10").want(http.StatusOK)
 	a.is("links", `{"first":`+u(1)+`,"last":`+u(3)+`,"prev":`+u(1)+`,"next":`+u(3)+`}`)

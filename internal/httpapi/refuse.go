@@ -85,6 +85,12 @@ func (s *Server) write(x *exchange, f *fault.Fault) {
 	if !ok {
 		panic("no status for " + f.Code)
 	}
+	if x.page {
+		if err := s.ShowRefusal(x, status); err != nil {
+			s.Log.Debug("write page", "request_id", x.id, "error", err)
+		}
+		return
+	}
 	err := writeJSON(x, status, wireFault{
 		Type: "error", Code: f.Code, Message: f.Message, Errors: f.Fields, FeedbackID: f.FeedbackID, RequestID: x.id,
 	})

@@ -10,7 +10,8 @@ import (
 type route struct {
 	pattern string
 	scope   account.Scope
-	bulk    bool // touches every match of a filter
+	bulk    bool  // touches many records
+	body    int64 // largest body, where the usual one is too small
 	call    func(*Server, http.ResponseWriter, *http.Request, account.Principal) error
 	public  func(*Server, http.ResponseWriter, *http.Request) error
 }
@@ -32,6 +33,13 @@ var routes = []route{
 	{pattern: "POST /v4/operations/{id}/undo", scope: account.FeedbackWrite, bulk: true, call: (*Server).undoOperation},
 	{pattern: "POST /v4/fql/explain", scope: account.FeedbackRead, call: (*Server).explainFQL},
 	{pattern: "GET /v4/carriers", scope: account.FeedbackRead, call: (*Server).listCarriers},
+
+	{pattern: "GET /v3/push-unsubscribes", scope: account.PushRead, call: (*Server).listOptOuts},
+	{pattern: "POST /v3/push-unsubscribes", scope: account.PushWrite, call: (*Server).addOptOut},
+	{pattern: "DELETE /v3/push-unsubscribes", scope: account.PushWrite, call: (*Server).removeOptOut},
+	{pattern: "POST /v3/push-unsubscribes/check", scope: account.PushRead, body: targetsBody, call: (*Server).checkOptOuts},
+	{pattern: "POST /v3/push-unsubscribes/bulk", scope: account.PushWrite, bulk: true, body: targetsBody, call: (*Server).addOptOuts},
+	{pattern: "POST /v3/push-unsubscribes/links", scope: account.PushWrite, call: (*Server).linkOptOuts},
 
 	{pattern: "GET /admin/v1/organization", scope: account.AdminScope, call: (*Server).retrieveOrganization},
 	{pattern: "PUT /admin/v1/organization", scope: account.AdminScope, call: (*Server).updateOrganization},
@@ -59,6 +67,10 @@ var routes = []route{
 	{pattern: "GET /admin/v1/questions/{id}", scope: account.AdminScope, call: (*Server).retrieveQuestion},
 	{pattern: "PUT /admin/v1/questions/{id}", scope: account.AdminScope, call: (*Server).updateQuestion},
 	{pattern: "DELETE /admin/v1/questions/{id}", scope: account.AdminScope, call: (*Server).deleteQuestion},
+
+	{pattern: "GET /unsubscribe/{token}", public: (*Server).showUnsubscribe},
+	{pattern: "POST /unsubscribe/{token}", public: (*Server).unsubscribe},
+	{pattern: "GET /assets/page.css", public: (*Server).page},
 
 	{pattern: "GET /healthz", public: (*Server).health},
 	{pattern: "GET /readyz", public: (*Server).ready},

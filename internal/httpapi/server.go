@@ -6,10 +6,12 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"path"
 	"regexp"
 	"runtime"
@@ -22,6 +24,7 @@ import (
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
 	"earshot/internal/operation"
+	"earshot/internal/optout"
 )
 
 // Server answers requests. All fields are needed; Handler makes it ready.
@@ -30,9 +33,13 @@ type Server struct {
 	Carriers   *carrier.Store
 	Feedback   *feedback.Store
 	Operations *operation.Store
+	OptOuts    *optout.Store
 	// Pages serves what people read in a browser, at the paths that the route table gives it.
 	Pages http.Handler
-	Log   *slog.Logger
+	// ShowUnsubscribe writes the page of a link, ShowRefusal the one that a refusal is at the address of a page.
+	ShowUnsubscribe func(http.ResponseWriter, optout.Link) error
+	ShowRefusal     func(w http.ResponseWriter, status int) error
+	Log             *slog.Logger
 	// BaseURL begins every address in an answer, without a slash at its end. The Host header is never believed.
 	BaseURL string
 	// BodyLimit is the largest body read, in bytes.
@@ -48,8 +55,10 @@ type Server struct {
 	// Ready says whether requests can be served now; it is asked by /readyz.
 	Ready func(context.Context) error
 
-	gates *gates
-	rates *rates
+	gates   *gates
+	rates   *rates[int64]             // by token
+	links   *rates[[sha256.Size]byte] // by link to unsubscribe
+	guesses *rates[netip.Prefix]      // by client address
 }
 
 // Observation is what there is to know of an answered request, without anything that came from the client.
@@ -66,7 +75,10 @@ func (s *Server) InFlight(c Class) int { return len(s.gates.limits[c]) }
 
 // Handler returns the whole interface as one handler.
 func (s *Server) Handler() http.Handler {
-	s.gates, s.rates = newGates(s.Limits.InFlight), newRates(s.Limits.Rate, s.Limits.Burst)
+	s.gates = newGates(s.Limits.InFlight)
+	s.rates = newRates[int64](s.Limits.Rate, s.Limits.Burst, "This token makes more requests than it may. Try again in a moment.")
+	s.links = newRates[[sha256.Size]byte](linkRate, linkBurst, "This link is followed too often. Try again in a moment.")
+	s.guesses = newRates[netip.Prefix](guessRate, guessBurst, "Too many links were tried. Try again in a moment.")
 	mux := http.NewServeMux()
 	for _, rt := range routes {
 		mux.Handle(rt.pattern, s.endpoint(rt))
@@ -81,6 +93,8 @@ type exchange struct {
 	route  string
 	class  Class
 	shed   bool
+	page   bool  // at an address of people
+	limit  int64 // of the body
 	org    account.OrgID
 	token  int64
 	status int
@@ -125,7 +139,7 @@ func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
 func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	x := &exchange{ResponseWriter: w, id: requestID(r), route: "unknown"}
+	x := &exchange{ResponseWriter: w, id: requestID(r), route: "unknown", page: isPage(r.URL.Path)}
 	x.Header().Set("X-Request-Id", x.id)
 	x.Header().Set("X-Content-Type-Options", "nosniff")
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)

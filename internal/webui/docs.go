@@ -1,7 +1,7 @@
-// Package webui serves what people read in a browser. So far that is the API
-// reference: one page that draws the description of the interface. Everything
-// a page needs is in the binary; no page asks another host for anything, and
-// each comes with a policy that keeps it so.
+// Package webui serves what people read in a browser: the API reference, which
+// draws the description of the interface, and the pages behind links that
+// people are sent. Everything a page needs is in the binary; no page asks
+// another host for anything, and each comes with a policy that keeps it so.
 package webui
 
 import (
@@ -34,7 +34,8 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'uns
 	"font-src 'self'; connect-src 'self'; worker-src 'self' blob:; " +
 	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
-// Handler serves every page at its own path. What has no page here is not asked of it.
+// Handler serves every file that changes only with the binary, at its own path.
+// What has no file here is not asked of it.
 func Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/openapi.yaml", static("application/yaml", api.OpenAPI))
@@ -42,6 +43,7 @@ func Handler() http.Handler {
 	mux.Handle("/docs/docs.css", static("text/css; charset=utf-8", docsCSS))
 	mux.Handle("/docs/docs.js", static("text/javascript; charset=utf-8", docsJS))
 	mux.Handle("/docs/redoc.standalone.js", static("text/javascript; charset=utf-8", redocJS))
+	mux.Handle("/assets/page.css", static("text/css; charset=utf-8", pageCSS))
 	return mux
 }
 
