@@ -67,6 +67,9 @@ var global = map[string]string{
 	"organization":     "it is the organization",
 	"goose_db_version": "the migrations' own",
 	"goose_lock":       "the migrations' own",
+
+	"river_job": "the queue's own", "river_leader": "the queue's own", "river_migration": "the queue's own",
+	"river_notification": "the queue's own", "river_queue": "the queue's own",
 }
 
 // keyless are the tables without a primary key, with the index that leads with the organization in its place.
