@@ -19,6 +19,7 @@ import (
 	"earshot/internal/feedback"
 	"earshot/internal/httpapi"
 	"earshot/internal/pg"
+	"earshot/internal/report"
 	"earshot/internal/tally"
 	"earshot/internal/webui"
 )
@@ -154,6 +155,7 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 		Accounts:  accounts,
 		Carriers:  carriers,
 		Feedback:  records,
+		Reports:   report.NewStore(db, carriers, records),
 		Pages:     webui.Handler(),
 		Log:       log,
 		BaseURL:   s.baseURL,

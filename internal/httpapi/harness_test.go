@@ -23,6 +23,7 @@ import (
 	"earshot/internal/feedback"
 	"earshot/internal/httpapi"
 	"earshot/internal/pg/pgtest"
+	"earshot/internal/report"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -56,11 +57,13 @@ func (l *logBuffer) String() string {
 
 func newServer(db *pgxpool.Pool) *server {
 	carriers := carrier.NewStore(db)
+	records := feedback.NewStore(db, db, carriers)
 	log := &logBuffer{}
 	s := &server{db: db, log: log, Server: &httpapi.Server{
 		Accounts:  account.NewStore(db),
 		Carriers:  carriers,
-		Feedback:  feedback.NewStore(db, db, carriers),
+		Feedback:  records,
+		Reports:   report.NewStore(db, carriers, records),
 		Pages:     http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }),
 		Log:       slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		BaseURL:   baseURL,

@@ -21,6 +21,7 @@ import (
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
+	"earshot/internal/report"
 )
 
 // Server answers requests. All fields are needed; Handler makes it ready.
@@ -28,6 +29,7 @@ type Server struct {
 	Accounts *account.Store
 	Carriers *carrier.Store
 	Feedback *feedback.Store
+	Reports  *report.Store
 	// Pages serves what people read in a browser, at the paths that the route table gives it.
 	Pages http.Handler
 	Log   *slog.Logger

@@ -3,6 +3,7 @@ package pg_test
 import (
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -124,12 +125,17 @@ func embedded(t *testing.T) []string {
 	return names
 }
 
-// versions are the numbers of the steps in order: they count from one without gaps.
+// versions are the numbers of the steps in order, as their names begin.
 func versions(t *testing.T) []int64 {
 	t.Helper()
 	var numbers []int64
-	for i := range embedded(t) {
-		numbers = append(numbers, int64(i+1))
+	for _, name := range embedded(t) {
+		number, _, _ := strings.Cut(name, "_")
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			t.Fatalf("%s has no number", name)
+		}
+		numbers = append(numbers, n)
 	}
 	return numbers
 }
