@@ -66,7 +66,7 @@ func (s *Server) createReport(w http.ResponseWriter, r *http.Request, p account.
 		UserID: account.UserID(in.id("user_id")), TeamID: in.id("team_id"), MasterID: in.id("master_id"), Name: in.text("name", maxName),
 		Type: report.Type(in.oneOf("type", report.Types())), Color: readColor(in),
 	}
-	in.oneOf("format", []string{"blank", "prefilled"})
+	n.Prefilled = in.oneOf("format", []string{"blank", "prefilled"}) == "prefilled"
 	if n.FQL, err = keptFilter(in, body); err != nil {
 		return err
 	}

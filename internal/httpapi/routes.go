@@ -60,6 +60,8 @@ var routes = []route{
 	{pattern: "POST /v3/reports/{id}/share", scope: account.ReportsWrite, call: (*Server).shareReport},
 	{pattern: "GET /v3/reports/{id}/shares", scope: account.ReportsRead, call: (*Server).listShares},
 	{pattern: "DELETE /v3/reports/{id}/shares/{share_id}", scope: account.ReportsWrite, call: (*Server).revokeShare},
+	{pattern: "GET /v3/reports/{id}/components", scope: account.ReportsRead, call: (*Server).listComponents},
+	{pattern: "PUT /v3/reports/{id}/components", scope: account.ReportsWrite, call: (*Server).replaceComponents},
 
 	{pattern: "GET /healthz", public: (*Server).health},
 	{pattern: "GET /readyz", public: (*Server).ready},

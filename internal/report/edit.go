@@ -15,16 +15,18 @@ import (
 // New is a report to be. What is empty takes its default: the caller's user, the main team, the master's name, filter and palette where
 // there is a master, "Unnamed report", everything, public.
 type New struct {
-	UserID   account.UserID
-	TeamID   int64
-	MasterID int64
-	Name     string
-	Type     Type
-	FQL      string // a filter that was read before
-	Color    string
+	UserID    account.UserID
+	TeamID    int64
+	MasterID  int64
+	Name      string
+	Type      Type
+	FQL       string // a filter that was read before
+	Color     string
+	Prefilled bool // with the standard components, where there is no master to take them from
 }
 
-// Create adds a report. It refuses a user or a team that the organization does not have, and a master that is none.
+// Create adds a report. A master lends its components, too; the copy is on its own from then on. It refuses a user or a
+// team that the organization does not have, a master that is none, and a filter too long together with that of a component.
 func (s *Store) Create(ctx context.Context, p account.Principal, n New, form *fault.Form) (Report, error) {
 	n.Name = trimmed(form, n.Name)
 	if n.UserID == 0 {
@@ -52,7 +54,16 @@ func (s *Store) Create(ctx context.Context, p account.Principal, n New, form *fa
 			form.Add("team_id", teamIsUnknown)
 			return form.Err()
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		switch {
+		case n.MasterID != 0:
+			return copyComponents(ctx, tx, p.View(), n.MasterID, made.ID)
+		case n.Prefilled:
+			return writeComponents(ctx, tx, p.View(), made.ID, Standard())
+		}
+		return nil
 	})
 	if err != nil {
 		return Report{}, refused(err, "create report", form)
@@ -72,6 +83,8 @@ func (n *New) inherit(ctx context.Context, tx pgx.Tx, v account.View, form *faul
 		if fault.Is(err, fault.NotFound) {
 			form.Add("master_id", "is not a master report of this organization")
 		} else if err != nil {
+			return err
+		} else if err := checkCombined(ctx, tx, v, n.MasterID, n.FQL, form); err != nil {
 			return err
 		}
 	}
@@ -105,7 +118,8 @@ type Change struct {
 }
 
 // Change makes the changes and returns the result; it is another version of the report only where something is different. It refuses a
-// user or a team that the organization does not have. One that the caller may not see is fault.NotFound.
+// user or a team that the organization does not have, and a filter too long together with that of a component. One that the caller
+// may not see is fault.NotFound.
 func (s *Store) Change(ctx context.Context, p account.Principal, id int64, c Change, form *fault.Form) (Report, error) {
 	c.Name = trimmed(form, c.Name)
 	var changed Report
@@ -116,6 +130,9 @@ func (s *Store) Change(ctx context.Context, p account.Principal, id int64, c Cha
 		}
 		was, err := find(ctx, tx, p, id, "FOR UPDATE")
 		if err != nil {
+			return err
+		}
+		if err := checkCombined(ctx, tx, p.View(), id, c.FQL, form); err != nil {
 			return err
 		}
 		if err := form.Err(); err != nil {
