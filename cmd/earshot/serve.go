@@ -21,6 +21,7 @@ import (
 	"earshot/internal/operation"
 	"earshot/internal/optout"
 	"earshot/internal/pg"
+	"earshot/internal/report"
 	"earshot/internal/tally"
 	"earshot/internal/webui"
 )
@@ -194,6 +195,7 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 		Operations: operations,
 		BulkWait:   s.bulkWait,
 		OptOuts:    optout.NewStore(db, reads),
+		Reports:    report.NewStore(db, carriers, records),
 		Pages:      webui.Handler(),
 		Log:        log,
 		BaseURL:    s.baseURL,

@@ -11,7 +11,7 @@ import (
 	"earshot/internal/pg"
 )
 
-// Team is a part of an organization. Users and carriers belong to one each.
+// Team is a part of an organization. Users, carriers and reports belong to one each.
 type Team struct {
 	ID        int64
 	Name      string
@@ -70,8 +70,8 @@ func teamNameTaken(err error, form *fault.Form) error {
 	return err
 }
 
-// DeleteTeam removes a team. It refuses the main team, and one that still has users or carriers. An unknown id is
-// fault.NotFound.
+// DeleteTeam removes a team. It refuses the main team, and one that still has users, carriers or reports. An unknown
+// id is fault.NotFound.
 func (s *Store) DeleteTeam(ctx context.Context, v View, id int64) error {
 	err := pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
 		// Whoever is about to join the team waits for this lock; whoever has, is counted.
@@ -83,16 +83,17 @@ func (s *Store) DeleteTeam(ctx context.Context, v View, id int64) error {
 		if t.Main {
 			return fault.New(fault.ValidationFailed, "The main team cannot be deleted: what names no team belongs to it.")
 		}
-		var users, carriers int
+		var users, carriers, reports int
 		err = tx.QueryRow(ctx, `
 			SELECT (SELECT count(*) FROM app_user WHERE organization_id = $1 AND team_id = $2),
-			       (SELECT count(*) FROM carrier WHERE organization_id = $1 AND team_id = $2)`, v.org, id).Scan(&users, &carriers)
+			       (SELECT count(*) FROM carrier WHERE organization_id = $1 AND team_id = $2),
+			       (SELECT count(*) FROM report WHERE organization_id = $1 AND team_id = $2)`, v.org, id).Scan(&users, &carriers, &reports)
 		if err != nil {
 			return err
 		}
-		if users+carriers > 0 {
+		if users+carriers+reports > 0 {
 			return fault.New(fault.ValidationFailed,
-				"The team cannot be deleted: users: %d, carriers: %d. Give them another team first.", users, carriers)
+				"The team cannot be deleted: users: %d, carriers: %d, reports: %d. Give them another team first.", users, carriers, reports)
 		}
 		_, err = tx.Exec(ctx, `DELETE FROM team WHERE organization_id = $1 AND id = $2`, v.org, id)
 		return err

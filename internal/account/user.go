@@ -94,7 +94,8 @@ func (s *Store) ChangeUser(ctx context.Context, v View, id UserID, u User, form 
 }
 
 // DeleteUser removes a user from the organization and from the feedback they own, and revokes their tokens, which stay on
-// record without a user. An unknown id is fault.NotFound.
+// record without a user. So do their reports: nobody's work is lost, and the private ones are seen by the organization and its admins.
+// An unknown id is fault.NotFound.
 func (s *Store) DeleteUser(ctx context.Context, v View, id UserID) error {
 	var sums []string
 	err := pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
@@ -110,6 +111,11 @@ func (s *Store) DeleteUser(ctx context.Context, v View, id UserID) error {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `DELETE FROM feedback_owner WHERE organization_id = $1 AND user_id = $2`, v.org, id); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `
+			UPDATE report SET user_id = NULL, updated_at = now() WHERE organization_id = $1 AND user_id = $2`, v.org, id)
+		if err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, `DELETE FROM app_user WHERE organization_id = $1 AND id = $2`, v.org, id)

@@ -81,6 +81,9 @@ type Principal struct {
 	view    View
 }
 
+// Operator is an operator at the command line, who may what a token of the organization with every scope may.
+func Operator(org OrgID) Principal { return Principal{scopes: Scopes(), view: Whole(org)} }
+
 // View is what the caller may see.
 func (p Principal) View() View { return p.view }
 

@@ -25,6 +25,7 @@ import (
 	"earshot/internal/operation"
 	"earshot/internal/optout"
 	"earshot/internal/pg/pgtest"
+	"earshot/internal/report"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -71,6 +72,7 @@ func newServer(db *pgxpool.Pool) *server {
 		Operations: operations,
 		BulkWait:   2 * time.Second,
 		OptOuts:    optout.NewStore(db, db),
+		Reports:    report.NewStore(db, carriers, records),
 		Pages:      http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }),
 		Log:        slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		BaseURL:    baseURL,

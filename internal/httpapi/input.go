@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -182,9 +183,22 @@ func positive(text string) (int64, bool) {
 	return n, true
 }
 
+// oneOf reads one of a list of names; "" is not given.
+func (in input) oneOf(name string, names []string) string {
+	text := in.text(name, maxName)
+	if text == "" || slices.Contains(names, text) {
+		return text
+	}
+	in.wrong(name, "must be one of %s", strings.Join(names, ", "))
+	return ""
+}
+
 // pathID is the id in a path. One that is no positive whole number is the id of nothing.
-func pathID(r *http.Request, what string) (int64, error) {
-	n, ok := positive(r.PathValue("id"))
+func pathID(r *http.Request, what string) (int64, error) { return pathNumber(r, "id", what) }
+
+// pathNumber is an id in a path by the name of its place there.
+func pathNumber(r *http.Request, name, what string) (int64, error) {
+	n, ok := positive(r.PathValue(name))
 	if !ok {
 		return 0, fault.Missing(what)
 	}

@@ -134,15 +134,20 @@ func (s *Server) explainFQL(w http.ResponseWriter, r *http.Request, p account.Pr
 // of its own, among other mistakes it is one of them.
 func readFilter(in input) (fql.Query, error) {
 	q, wrong := parseFilter(in)
+	return q, filterErr(in, wrong)
+}
+
+// filterErr is what there is to say of a request whose filter is wrong, if it is.
+func filterErr(in input, wrong error) error {
 	if wrong != nil {
 		if in.form.Err() == nil {
 			f := fault.New(fault.InvalidFQL, "%s.", wrong)
 			f.Fields = map[string][]string{"fql": {wrong.Error()}}
-			return q, f
+			return f
 		}
 		in.wrong("fql", "%s", wrong)
 	}
-	return q, in.form.Err()
+	return in.form.Err()
 }
 
 func parseFilter(in input) (fql.Query, error) {

@@ -137,15 +137,15 @@ func (s *Server) addOptOuts(w http.ResponseWriter, r *http.Request, p account.Pr
 	return writeJSON(w, http.StatusOK, wireAddition{Added: added, Already: already})
 }
 
-// wireLink is a link and the header fields of a mail that has a button for it (RFC 8058).
-type wireLink struct {
+// wireUnsubscribeLink is a link and the header fields of a mail that has a button for it (RFC 8058).
+type wireUnsubscribeLink struct {
 	Target  string            `json:"target"`
 	URL     string            `json:"url"`
 	Headers map[string]string `json:"headers"`
 }
 
 type wireLinks struct {
-	Data []wireLink `json:"data"`
+	Data []wireUnsubscribeLink `json:"data"`
 }
 
 func (s *Server) linkOptOuts(w http.ResponseWriter, r *http.Request, p account.Principal) error {
@@ -170,16 +170,16 @@ func (s *Server) linkOptOuts(w http.ResponseWriter, r *http.Request, p account.P
 	if err != nil {
 		return err
 	}
-	out := wireLinks{Data: make([]wireLink, len(targets))}
+	out := wireLinks{Data: make([]wireUnsubscribeLink, len(targets))}
 	for i, target := range targets {
 		out.Data[i] = s.wireLinkOf(target, tokens[i])
 	}
 	return writeJSON(w, http.StatusOK, out)
 }
 
-func (s *Server) wireLinkOf(target, token string) wireLink {
+func (s *Server) wireLinkOf(target, token string) wireUnsubscribeLink {
 	address := s.BaseURL + unsubscribePath + token
-	return wireLink{Target: target, URL: address, Headers: map[string]string{
+	return wireUnsubscribeLink{Target: target, URL: address, Headers: map[string]string{
 		"List-Unsubscribe": "<" + address + ">", "List-Unsubscribe-Post": unsubscribeField + "=" + oneClick,
 	}}
 }

@@ -68,6 +68,17 @@ var routes = []route{
 	{pattern: "PUT /admin/v1/questions/{id}", scope: account.AdminScope, call: (*Server).updateQuestion},
 	{pattern: "DELETE /admin/v1/questions/{id}", scope: account.AdminScope, call: (*Server).deleteQuestion},
 
+	{pattern: "GET /v3/reports", scope: account.ReportsRead, call: (*Server).listReports},
+	{pattern: "POST /v3/reports", scope: account.ReportsWrite, call: (*Server).createReport},
+	{pattern: "GET /v3/reports/{id}", scope: account.ReportsRead, call: (*Server).retrieveReport},
+	{pattern: "PUT /v3/reports/{id}", scope: account.ReportsWrite, call: (*Server).updateReport},
+	{pattern: "DELETE /v3/reports/{id}", scope: account.ReportsWrite, call: (*Server).deleteReport},
+	{pattern: "POST /v3/reports/{id}/share", scope: account.ReportsWrite, call: (*Server).shareReport},
+	{pattern: "GET /v3/reports/{id}/shares", scope: account.ReportsRead, call: (*Server).listShares},
+	{pattern: "DELETE /v3/reports/{id}/shares/{share_id}", scope: account.ReportsWrite, call: (*Server).revokeShare},
+	{pattern: "GET /v3/reports/{id}/components", scope: account.ReportsRead, call: (*Server).listComponents},
+	{pattern: "PUT /v3/reports/{id}/components", scope: account.ReportsWrite, call: (*Server).replaceComponents},
+
 	{pattern: "GET /unsubscribe/{token}", public: (*Server).showUnsubscribe},
 	{pattern: "POST /unsubscribe/{token}", public: (*Server).unsubscribe},
 	{pattern: "GET /assets/page.css", public: (*Server).page},

@@ -34,6 +34,9 @@ var resources = map[string]func(*client) string{
 	"/admin/v1/carriers/{id}": func(c *client) string {
 		return c.json(http.MethodPost, "/admin/v1/carriers", `{"name":"Survey"}`).want(http.StatusCreated).id()
 	},
+	"/v3/reports/{id}": func(c *client) string {
+		return c.json(http.MethodPost, "/v3/reports", `{}`).want(http.StatusCreated).id()
+	},
 	"/admin/v1/questions/{id}": func(c *client) string {
 		return fmt.Sprint(c.carrier(carrier.NewQuestion{Type: carrier.NPS}).Questions[0].ID)
 	},

@@ -25,6 +25,7 @@ import (
 	"earshot/internal/feedback"
 	"earshot/internal/operation"
 	"earshot/internal/optout"
+	"earshot/internal/report"
 )
 
 // Server answers requests. All fields are needed; Handler makes it ready.
@@ -34,6 +35,7 @@ type Server struct {
 	Feedback   *feedback.Store
 	Operations *operation.Store
 	OptOuts    *optout.Store
+	Reports    *report.Store
 	// Pages serves what people read in a browser, at the paths that the route table gives it.
 	Pages http.Handler
 	// ShowUnsubscribe writes the page of a link, ShowRefusal the one that a refusal is at the address of a page.

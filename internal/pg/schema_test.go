@@ -79,7 +79,8 @@ var keyless = map[string]string{
 
 // unkeyed are the unique indexes without the organization, with the reason.
 var unkeyed = map[string]string{
-	"token_sha256": "a token is found by its secret before its organization is known",
+	"token_sha256":        "a token is found by its secret before its organization is known",
+	"report_share_sha256": "a link is found by its secret before its organization is known",
 }
 
 // Everything belongs to one organization, and an organization's rows lie together: each primary key begins with it.
