@@ -46,6 +46,10 @@ func (f *filter) joined(condition string) string {
 
 // resolve looks up what the conditions of a query mean to this organization, in one round trip, and one more when it asks about answers.
 func (s *Store) resolve(ctx context.Context, v account.View, q fql.Query) (*filter, error) {
+	return s.resolveOn(ctx, s.reads, v, q)
+}
+
+func (s *Store) resolveOn(ctx context.Context, on pg.Querier, v account.View, q fql.Query) (*filter, error) {
 	conditions := q.Conditions()
 	f := &filter{view: v, query: q, zone: time.UTC, sets: make([][]int64, len(conditions))}
 	if len(conditions) == 0 {
@@ -74,7 +78,7 @@ func (s *Store) resolve(ctx context.Context, v account.View, q fql.Query) (*filt
 			return err
 		})
 	}
-	if err := s.reads.SendBatch(ctx, b).Close(); err != nil {
+	if err := on.SendBatch(ctx, b).Close(); err != nil {
 		return nil, tooBroad(err, "resolve filter")
 	}
 	for _, set := range f.sets {

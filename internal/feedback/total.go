@@ -60,39 +60,49 @@ func (f *filter) tallied() (total, bool, error) {
 	return t, true, err
 }
 
-// grain finds the smallest rollup that knows every dimension of the query.
-func (f *filter) grain() (tally.Grain, bool) {
-	var sourced, carried, timed bool
-	months := true
+// needs are the dimensions beyond status and NPS that rows must have to answer a query.
+type needs struct {
+	sourced, carried, timed bool
+	days                    bool // timed, and months are too coarse
+}
+
+// needs collects them; false says that no rollup answers the query.
+func (f *filter) needs() (n needs, ok bool) {
 	for _, c := range f.query.Conditions() {
 		switch c.Field {
 		case fql.Status, fql.NPS:
 		case fql.Carrier, fql.Team:
-			carried = true
+			n.carried = true
 		case fql.Source:
-			sourced = true
+			n.sourced = true
 		case fql.CreatedAt:
-			timed = true
+			n.timed = true
 			for _, r := range c.Ranges(f.now, f.zone) {
 				if !wholeDays(r, f.zone) {
-					return 0, false
+					return n, false
 				}
-				months = months && wholeMonths(r, f.zone)
+				n.days = n.days || !wholeMonths(r, f.zone)
 			}
 		default:
-			return 0, false
+			return n, false
 		}
 	}
+	return n, true
+}
+
+// grain finds the smallest rollup that knows every dimension of the query.
+func (f *filter) grain() (tally.Grain, bool) {
+	n, ok := f.needs()
 	switch {
-	case timed && f.rezoning: // some days are those of another zone
+	case !ok, n.timed && f.rezoning: // or some days are those of another zone
 		return 0, false
-	case timed && !sourced:
+	case n.timed && !n.sourced:
 		return tally.ByDay, true
-	case timed && months:
+	case n.timed && !n.days:
 		return tally.ByMonth, true
-	case timed:
+	case n.timed:
 		return 0, false
-	case carried || sourced:
+	case n.carried || n.sourced:
 		return tally.AllTime, true
 	default:
 		return tally.ByStatus, true
@@ -149,53 +159,47 @@ func wholeMonths(r fql.Range, zone *time.Location) bool {
 // edged splits a period with ragged ends into the whole days between, which are summed, and the ends, which are counted. The
 // query must be one period and conditions on other dimensions, all of which hold.
 func (f *filter) edged() (total, bool, error) {
-	if f.query.Any || f.rezoning {
+	rest, period, ok := f.apart()
+	if !ok || f.rezoning {
 		return total{}, false, nil
 	}
-	var rest []fql.Condition
-	var sets [][]int64
-	var period *fql.Range
+	inner, edges := f.split(period, wholeDay)
+	if empty(inner) {
+		return total{}, false, nil // within a day: counting is as good
+	}
+	if n, ok := rest.needs(); !ok || n.sourced {
+		return total{}, false, nil
+	}
+	return f.edgedTotal(rest, inner, edges)
+}
+
+// apart takes a query that is one period and conditions on other things, all of which hold, to pieces.
+func (f *filter) apart() (rest *filter, period fql.Range, ok bool) {
+	if f.query.Any {
+		return nil, period, false
+	}
+	var conditions []fql.Condition
+	others := *f
+	others.query, others.sets = fql.Query{}, nil
 	for i, c := range f.query.Conditions() {
 		if c.Field != fql.CreatedAt {
-			rest, sets = append(rest, c), append(sets, f.sets[i])
+			conditions, others.sets = append(conditions, c), append(others.sets, f.sets[i])
 			continue
 		}
 		ranges := c.Ranges(f.now, f.zone)
 		if c.Negative || c.Op == fql.Exists || len(ranges) != 1 {
-			return total{}, false, nil
+			return nil, period, false
 		}
-		if period == nil {
-			period = &fql.Range{}
-		}
-		period.From, period.To = later(period.From, ranges[0].From), earlier(period.To, ranges[0].To)
+		period.From, period.To, ok = later(period.From, ranges[0].From), earlier(period.To, ranges[0].To), true
 	}
-	if period == nil {
-		return total{}, false, nil
+	if len(conditions) > 0 {
+		others.query.Groups = [][]fql.Condition{conditions}
 	}
-	inner, edges := f.split(*period)
-	if !inner.From.IsZero() && !inner.To.IsZero() && !inner.From.Before(inner.To) {
-		return total{}, false, nil // within a day: counting is as good
-	}
-	days := *f
-	days.query, days.sets = fql.Query{}, sets
-	if len(rest) > 0 {
-		days.query.Groups = [][]fql.Condition{rest}
-	}
-	grain, ok := days.grain()
-	if !ok || grain == tally.AllTime && days.sourced() {
-		return total{}, false, nil
-	}
-	return f.edgedTotal(&days, inner, edges)
+	return &others, period, ok && !empty(period)
 }
 
-func (f *filter) sourced() bool {
-	for _, c := range f.query.Conditions() {
-		if c.Field == fql.Source {
-			return true
-		}
-	}
-	return false
-}
+// empty reports whether nothing lies within a stretch.
+func empty(r fql.Range) bool { return !r.From.IsZero() && !r.To.IsZero() && !r.From.Before(r.To) }
 
 // edge is a part of a day at the end of a period: to be counted and added, or, where the whole day was summed, taken away.
 type edge struct {
@@ -203,21 +207,43 @@ type edge struct {
 	sign string
 }
 
-// split cuts a period into whole days and what is left of a day at its ends. Of a ragged day the shorter part is counted: what the period
-// has of it is added, or what it lacks is taken away. What lies in the future is hardly ever anything, so a period up to now takes all of today.
-func (f *filter) split(period fql.Range) (inner fql.Range, edges []edge) {
+// unit finds where the day or the month of a time begins, and where the next one does; the same where the time is such a place.
+type unit func(t time.Time, zone *time.Location) (begin, end time.Time)
+
+func wholeDay(t time.Time, zone *time.Location) (begin, end time.Time) {
+	return fql.LastMidnight(t, zone), fql.NextMidnight(t, zone)
+}
+
+func wholeMonth(t time.Time, zone *time.Location) (begin, end time.Time) {
+	y, m, _ := t.In(zone).Date()
+	// Noon is there on every day.
+	first := func(m time.Month) time.Time { return fql.LastMidnight(time.Date(y, m, 1, 12, 0, 0, 0, zone), zone) }
+	if begin = first(m); begin.Equal(t) {
+		return begin, begin
+	}
+	return begin, first(m + 1)
+}
+
+// split cuts a period into whole units and what is left of one at its ends. Of a ragged unit the shorter part is counted: what the period
+// has of it is added, or what it lacks is taken away. What lies in the future is hardly ever anything, so a period up to now takes all of the
+// unit it is in.
+func (f *filter) split(period fql.Range, whole unit) (inner fql.Range, edges []edge) {
 	inner = period
-	if from := period.From; !fql.Midnight(from, f.zone) {
-		begin, end := fql.LastMidnight(from, f.zone), fql.NextMidnight(from, f.zone)
-		if from.Sub(begin) < end.Sub(from) {
+	if from := period.From; !from.IsZero() {
+		begin, end := whole(from, f.zone)
+		if begin.Equal(end) {
+			inner.From = from
+		} else if from.Sub(begin) < end.Sub(from) {
 			inner.From, edges = begin, append(edges, edge{fql.Range{From: begin, To: from}, " - "})
 		} else {
 			inner.From, edges = end, append(edges, edge{fql.Range{From: from, To: end}, " + "})
 		}
 	}
-	if to := period.To; !fql.Midnight(to, f.zone) {
-		begin, end := fql.LastMidnight(to, f.zone), fql.NextMidnight(to, f.zone)
-		if !to.Before(f.now) || end.Sub(to) < to.Sub(begin) {
+	if to := period.To; !to.IsZero() {
+		begin, end := whole(to, f.zone)
+		if begin.Equal(end) {
+			inner.To = to
+		} else if !to.Before(f.now) || end.Sub(to) < to.Sub(begin) {
 			inner.To, edges = end, append(edges, edge{fql.Range{From: to, To: end}, " - "})
 		} else {
 			inner.To, edges = begin, append(edges, edge{fql.Range{From: begin, To: to}, " + "})

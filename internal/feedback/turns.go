@@ -22,17 +22,33 @@ func (t *turns) take(ctx context.Context, v account.View, way string) (done func
 	if way != counted {
 		return func() {}, nil
 	}
-	t.mu.Lock()
-	places, ok := t.orgs[v.Org()]
-	if !ok {
-		places = make(chan struct{}, maxCounts)
-		t.orgs[v.Org()] = places
-	}
-	t.mu.Unlock()
+	places := t.places(v)
 	select {
 	case places <- struct{}{}:
 		return func() { <-places }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// try takes a turn if one is free.
+func (t *turns) try(v account.View) (done func(), ok bool) {
+	places := t.places(v)
+	select {
+	case places <- struct{}{}:
+		return func() { <-places }, true
+	default:
+		return nil, false
+	}
+}
+
+func (t *turns) places(v account.View) chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	places, ok := t.orgs[v.Org()]
+	if !ok {
+		places = make(chan struct{}, maxCounts)
+		t.orgs[v.Org()] = places
+	}
+	return places
 }

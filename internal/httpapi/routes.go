@@ -78,6 +78,7 @@ var routes = []route{
 	{pattern: "DELETE /v3/reports/{id}/shares/{share_id}", scope: account.ReportsWrite, call: (*Server).revokeShare},
 	{pattern: "GET /v3/reports/{id}/components", scope: account.ReportsRead, call: (*Server).listComponents},
 	{pattern: "PUT /v3/reports/{id}/components", scope: account.ReportsWrite, call: (*Server).replaceComponents},
+	{pattern: "GET /v3/reports/{id}/data", scope: account.ReportsRead, call: (*Server).reportData},
 
 	{pattern: "GET /unsubscribe/{token}", public: (*Server).showUnsubscribe},
 	{pattern: "POST /unsubscribe/{token}", public: (*Server).unsubscribe},

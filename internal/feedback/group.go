@@ -1,0 +1,253 @@
+package feedback
+
+import (
+	"context"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"earshot/internal/fql"
+	"earshot/internal/pg"
+	"earshot/internal/tally"
+)
+
+// Sums are what is known of some records together.
+type Sums struct {
+	N                           int64
+	Positive, Neutral, Negative int64 // by NPS profile; the others have none
+	SatisfactionN               int64 // how many could be measured
+	SatisfactionSum             int64 // of hundredths of a percent
+	CompletedN                  int64
+	SentimentN, SentimentSum    int64 // as satisfaction
+}
+
+// Plus is what is known of both together, when no record is in both.
+func (s Sums) Plus(o Sums) Sums { return s.add(o, 1) }
+
+// Minus is what is known of those of s that are not in o, when all of o are in s.
+func (s Sums) Minus(o Sums) Sums { return s.add(o, -1) }
+
+func (s Sums) add(o Sums, sign int64) Sums {
+	return Sums{
+		N: s.N + sign*o.N, Positive: s.Positive + sign*o.Positive, Neutral: s.Neutral + sign*o.Neutral, Negative: s.Negative + sign*o.Negative,
+		SatisfactionN: s.SatisfactionN + sign*o.SatisfactionN, SatisfactionSum: s.SatisfactionSum + sign*o.SatisfactionSum,
+		CompletedN: s.CompletedN + sign*o.CompletedN,
+		SentimentN: s.SentimentN + sign*o.SentimentN, SentimentSum: s.SentimentSum + sign*o.SentimentSum,
+	}
+}
+
+// Measures are the sums that are wanted beside the count. What is not wanted may come back as zero: looking at fewer columns can be much
+// cheaper.
+type Measures struct{ NPS, Satisfaction, Completion, Sentiment bool }
+
+// Dimension is what records are told apart by: one of the fields Source, Carrier, Status, NPS, and CreatedAt, whose Interval is
+// day, week (from Monday) or month in the organization's zone. The zero Dimension tells none apart.
+type Dimension struct {
+	Field    fql.Field
+	Interval string
+}
+
+// Group is the records with one value of a dimension. Key is how that is stored: the number of a source or status, the id of a
+// carrier, an NPS profile (0 for none), or the first day as days since 1970; with no dimension it is 0.
+type Group struct {
+	Key int64
+	Sums
+}
+
+// Groups tells the records that match apart, and returns the groups that are not empty by key.
+func (p *Snapshot) Groups(ctx context.Context, q fql.Query, by Dimension, want Measures) ([]Group, error) {
+	f, err := p.filter(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	var args pg.Args
+	rows, way, err := f.rows(by, want, &args)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.may(way); err != nil {
+		return nil, err
+	}
+	found, err := p.tx.Query(ctx, `
+		SELECT key::bigint, `+sumsSQL+`
+		FROM (`+rows+`) AS x
+		GROUP BY key
+		HAVING sum(n) <> 0
+		ORDER BY key`, args...)
+	if err != nil {
+		return nil, tooBroad(err, "group feedback")
+	}
+	groups, err := pgx.CollectRows(found, scanGroup)
+	if err != nil {
+		return nil, tooBroad(err, "group feedback")
+	}
+	return groups, nil
+}
+
+// Total is what is known of all records that match.
+func (p *Snapshot) Total(ctx context.Context, q fql.Query, want Measures) (Sums, error) {
+	groups, err := p.Groups(ctx, q, Dimension{}, want)
+	if err != nil || len(groups) == 0 {
+		return Sums{}, err
+	}
+	return groups[0].Sums, nil
+}
+
+// sumsSQL sums rows of key, nps, n and the rest into what scanGroup reads behind the key.
+const sumsSQL = `sum(n)::bigint AS n, coalesce(sum(n) FILTER (WHERE nps = 3), 0)::bigint AS positive,
+	coalesce(sum(n) FILTER (WHERE nps = 2), 0)::bigint AS neutral, coalesce(sum(n) FILTER (WHERE nps = 1), 0)::bigint AS negative,
+	sum(sat_n)::bigint AS sat_n, sum(sat_sum)::bigint AS sat_sum, sum(completed_n)::bigint AS completed_n,
+	sum(sentiment_n)::bigint AS sentiment_n, sum(sentiment_sum)::bigint AS sentiment_sum`
+
+func (s *Sums) into() []any {
+	return []any{
+		&s.N, &s.Positive, &s.Neutral, &s.Negative, &s.SatisfactionN, &s.SatisfactionSum, &s.CompletedN, &s.SentimentN, &s.SentimentSum,
+	}
+}
+
+func scanGroup(row pgx.CollectableRow) (Group, error) {
+	var g Group
+	err := row.Scan(append([]any{&g.Key}, g.into()...)...)
+	return g, err
+}
+
+// rows are what adds up to the groups, from where it is cheapest: key, nps and sums. way names it.
+func (f *filter) rows(by Dimension, want Measures, args *pg.Args) (sql, way string, err error) {
+	if _, narrowed := f.view.Owner(); !narrowed {
+		if sql, ok, err := f.talliedRows(by, args); ok || err != nil {
+			return sql, fromTallies, err
+		}
+		if sql, ok, err := f.edgedRows(by, want, args); ok || err != nil {
+			return sql, fromEdges, err
+		}
+	}
+	where, err := f.matching(args)
+	column := recordColumnNames
+	if f.rezoning { // the day of some records is still that of another zone
+		column.Day = "(f.created_at AT TIME ZONE " + args.Bind(f.zone.String()) + ")::date"
+	}
+	return recordRows(by.key(column), want, "", where), counted, err
+}
+
+// talliedRows takes them from a rollup that has every dimension asked about.
+func (f *filter) talliedRows(by Dimension, args *pg.Args) (string, bool, error) {
+	n, ok := f.needs()
+	if !ok {
+		return "", false, nil
+	}
+	grain := tally.ByStatus
+	switch n = n.with(by); {
+	case n.timed && f.rezoning:
+		return "", false, nil
+	case n.timed && !n.days:
+		grain = tally.ByMonth
+	case n.timed && n.sourced:
+		return "", false, nil
+	case n.timed:
+		grain = tally.ByDay
+	case n.carried || n.sourced:
+		grain = tally.AllTime
+	}
+	sql, err := tally.RowsSQL(grain, args.Bind(f.view.Org()), by.key, func(alias string) (string, error) {
+		return f.dimensions(tally.Columns(alias), args)
+	})
+	return sql, true, err
+}
+
+// with adds what grouping asks for.
+func (n needs) with(by Dimension) needs {
+	n.sourced = n.sourced || by.Field == fql.Source
+	n.carried = n.carried || by.Field == fql.Carrier
+	if by.Field == fql.CreatedAt {
+		n.timed, n.days = true, n.days || by.Interval != "month"
+	}
+	return n
+}
+
+// edgedRows takes the whole days within a period from a rollup, or the whole months where days are not kept by source, and counts the ends.
+func (f *filter) edgedRows(by Dimension, want Measures, args *pg.Args) (string, bool, error) {
+	rest, period, ok := f.apart()
+	if !ok || f.rezoning {
+		return "", false, nil
+	}
+	n, ok := rest.needs()
+	if n = n.with(by); !ok || n.sourced && n.days {
+		return "", false, nil
+	}
+	grain, whole := tally.ByDay, unit(wholeDay)
+	if n.sourced {
+		grain, whole = tally.ByMonth, wholeMonth
+	}
+	inner, edges := f.split(period, whole)
+	if empty(inner) {
+		return "", false, nil
+	}
+	sql, err := tally.RowsSQL(grain, args.Bind(f.view.Org()), by.key, func(alias string) (string, error) {
+		column := tally.Columns(alias)
+		match, err := rest.dimensions(column, args)
+		return "(" + match + ") AND " + daysSQL(column.Day, []fql.Range{inner}, f.zone, args.Bind), err
+	})
+	if err != nil {
+		return "", false, err
+	}
+	for _, e := range edges {
+		where, err := rest.matching(args)
+		if err != nil {
+			return "", false, err
+		}
+		where += " AND f.created_at >= " + args.Bind(e.From) + " AND f.created_at < " + args.Bind(e.To)
+		sql += " UNION ALL " + recordRows(by.key(recordColumnNames), want, strings.TrimPrefix(strings.TrimSpace(e.sign), "+"), where)
+	}
+	return sql, true, nil
+}
+
+// recordColumnNames are the dimensions of the records themselves.
+var recordColumnNames = tally.ColumnNames{
+	Day: "f.day", Carrier: "f.carrier_id", Source: "f.source", Status: "f.status", NPS: "coalesce(f.nps_profile, 0)",
+}
+
+// recordRows has a row for each record that meets the condition; sign is a minus where they are to be taken away.
+func recordRows(key string, want Measures, sign, where string) string {
+	return `SELECT ` + key + ` AS key, ` + recordSums(want, sign) + ` FROM feedback f WHERE ` + where
+}
+
+func recordSums(want Measures, sign string) string {
+	column := func(wanted bool, sql, name string) string {
+		if !wanted {
+			return "0 AS " + name
+		}
+		return sign + sql + " AS " + name
+	}
+	nps := "0 AS nps"
+	if want.NPS {
+		nps = recordColumnNames.NPS + " AS nps"
+	}
+	return strings.Join([]string{
+		nps, sign + "1 AS n",
+		column(want.Satisfaction, "(f.satisfaction IS NOT NULL)::int", "sat_n"), column(want.Satisfaction, "coalesce(f.satisfaction, 0)", "sat_sum"),
+		column(want.Completion, "(f.completed_at IS NOT NULL)::int", "completed_n"),
+		column(want.Sentiment, "(f.sentiment IS NOT NULL)::int", "sentiment_n"), column(want.Sentiment, "coalesce(f.sentiment, 0)", "sentiment_sum"),
+	}, ", ")
+}
+
+// key is the dimension of a row as a number.
+func (by Dimension) key(column tally.ColumnNames) string {
+	switch by.Field {
+	case fql.Source:
+		return column.Source
+	case fql.Carrier:
+		return column.Carrier
+	case fql.Status:
+		return column.Status
+	case fql.NPS:
+		return column.NPS
+	case fql.CreatedAt:
+		day := column.Day
+		if by.Interval != "day" {
+			day = "date_trunc('" + map[string]string{"week": "week", "month": "month"}[by.Interval] + "', " + day + "::timestamp)::date"
+		}
+		return "(" + day + " - DATE '1970-01-01')"
+	default:
+		return "0"
+	}
+}

@@ -1,0 +1,87 @@
+package feedback
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"earshot/internal/carrier"
+	"earshot/internal/fql"
+	"earshot/internal/pg"
+)
+
+// Verbatim is one text that somebody wrote.
+type Verbatim struct {
+	FeedbackID   int64
+	CreatedAt    time.Time
+	Profile      carrier.Profile // 0: none
+	Satisfaction *int16          // hundredths of a percent; nil: not measurable
+	QuestionID   int64
+	Text         string
+}
+
+// searchedTexts is how many of the latest records are looked through for texts. Where hardly any has one, the answer is not worth reading them all.
+const searchedTexts = 20_000
+
+// Texts returns the latest texts of the records that match, as many as limit; with a question, its answers only.
+func (p *Snapshot) Texts(ctx context.Context, q fql.Query, question int64, limit int) ([]Verbatim, error) {
+	f, err := p.filter(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	var args pg.Args
+	where, err := f.matching(&args)
+	if err != nil {
+		return nil, err
+	}
+	// The page is taken from the narrow table first, as in a list: newest first, by the primary key.
+	rows, err := p.tx.Query(ctx, `
+		SELECT f.id, f.created_at, coalesce(f.nps_profile, 0), f.satisfaction, c.items
+		FROM (
+			SELECT f.organization_id, f.id, f.created_at, f.nps_profile, f.satisfaction FROM feedback f
+			WHERE `+where+`
+			ORDER BY f.id DESC
+			LIMIT `+strconv.Itoa(searchedTexts)+`
+		) AS f
+		JOIN feedback_content c ON c.organization_id = f.organization_id AND c.feedback_id = f.id
+		WHERE c.search_text IS NOT NULL
+		ORDER BY f.id DESC
+		LIMIT `+args.Bind(limit), args...)
+	if err != nil {
+		return nil, tooBroad(err, "read texts")
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]Verbatim, error) {
+		var rec Verbatim
+		var raw []byte
+		if err := row.Scan(&rec.FeedbackID, &rec.CreatedAt, &rec.Profile, &rec.Satisfaction, &raw); err != nil {
+			return nil, err
+		}
+		return rec.written(raw, question)
+	})
+	if err != nil {
+		return nil, tooBroad(err, "read texts")
+	}
+	texts := slices.Concat(found...)
+	return texts[:min(len(texts), limit)], nil
+}
+
+// written are the texts among the items of a record.
+func (v Verbatim) written(raw []byte, question int64) ([]Verbatim, error) {
+	var items []storedItem
+	if err := json.Unmarshal(raw, &items); err != nil {
+		return nil, fmt.Errorf("decode items: %w", err)
+	}
+	var texts []Verbatim
+	for _, item := range items {
+		if item.Text && item.Value != "" && (question == 0 || item.Question == question) {
+			v.QuestionID, v.Text = item.Question, item.Value
+			texts = append(texts, v)
+		}
+	}
+	return texts, nil
+}
