@@ -49,15 +49,18 @@ WITH input AS (
 ), resolved AS (
     SELECT (SELECT count(*) FROM known) = cardinality($13::bigint[]) AS complete
 ), attributes AS (
-    SELECT n, array_agg(id ORDER BY position, is_value) AS ids
+    SELECT n, array_agg(id ORDER BY position, is_value) AS ids,
+           array_agg(label ORDER BY position) FILTER (WHERE is_value) AS labels,
+           array_agg(is_number ORDER BY position) FILTER (WHERE is_value) AS numbers
     FROM (
-        SELECT n, attribute_id AS id, min(position) AS position, false AS is_value FROM known GROUP BY n, attribute_id
+        SELECT n, attribute_id AS id, min(position) AS position, false AS is_value, NULL AS label, NULL AS is_number
+        FROM known GROUP BY n, attribute_id
         UNION ALL
-        SELECT n, value_id, position, true FROM known
+        SELECT n, value_id, position, true, label, is_number FROM known
     ) AS ids
     GROUP BY n
 ), numbered AS MATERIALIZED (
-    SELECT i.*, t.id, coalesce(i.created_at, now()) AS at, a.ids AS attribute_value_ids
+    SELECT i.*, t.id, coalesce(i.created_at, now()) AS at, a.ids AS attribute_value_ids, a.labels, a.numbers
     FROM resolved r
     CROSS JOIN LATERAL feedback_take_ids($1, CASE WHEN r.complete THEN cardinality($2::bigint[]) ELSE 0 END)
                WITH ORDINALITY AS t (id, n)
@@ -93,9 +96,7 @@ WITH input AS (
 )`
 
 const insertEnd = `
-SELECT r.complete, a.id, a.at, coalesce(a.first_item_id, 0),
-       (SELECT array_agg(k.label ORDER BY k.position) FROM known k WHERE k.n = i.n) AS labels,
-       (SELECT array_agg(k.is_number ORDER BY k.position) FROM known k WHERE k.n = i.n) AS numbers
+SELECT r.complete, a.id, a.at, coalesce(a.first_item_id, 0), a.labels, a.numbers
 FROM resolved r
 CROSS JOIN input i
 LEFT JOIN accepted a ON a.n = i.n
