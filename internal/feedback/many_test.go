@@ -12,7 +12,6 @@ import (
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
 	"earshot/internal/pg/pgtest"
-	"earshot/internal/tally"
 )
 
 // Of many feedback each stands for itself: written, refused for its fingerprint, or refused by a rule, in the order given, and the tallies
