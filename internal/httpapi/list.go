@@ -17,9 +17,9 @@ const (
 )
 
 // cursorEnvelope is a list that continues past the id of its last record.
-type cursorEnvelope struct {
-	Data []feedbackSummary `json:"data"`
-	Meta cursorMeta        `json:"meta"`
+type cursorEnvelope[T any] struct {
+	Data []T        `json:"data"`
+	Meta cursorMeta `json:"meta"`
 }
 
 type cursorMeta struct {
@@ -52,7 +52,7 @@ func (s *Server) listFeedback(w http.ResponseWriter, r *http.Request, p account.
 	if err != nil {
 		return err
 	}
-	out := cursorEnvelope{Data: make([]feedbackSummary, len(records)), Meta: cursorMeta{Total: total}}
+	out := cursorEnvelope[feedbackSummary]{Data: make([]feedbackSummary, len(records)), Meta: cursorMeta{Total: total}}
 	for i, rec := range records {
 		out.Data[i] = wireSummary(rec, inc)
 		out.Meta.NextSearchAfter = &rec.ID

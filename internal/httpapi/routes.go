@@ -22,6 +22,12 @@ var routes = []route{
 	{pattern: "GET /v4/feedback/{id}", scope: account.FeedbackRead, call: (*Server).retrieveFeedback},
 	{pattern: "PUT /v4/feedback/{id}", scope: account.FeedbackWrite, call: (*Server).updateFeedback},
 	{pattern: "DELETE /v4/feedback", scope: account.FeedbackWrite, bulk: true, call: (*Server).deleteFeedback},
+	{pattern: "POST /v4/feedback/{id}/attributes/attach", scope: account.FeedbackWrite, call: (*Server).attachAttributes},
+	{pattern: "PUT /v4/feedback/{id}/attributes/sync", scope: account.FeedbackWrite, call: (*Server).syncAttributes},
+	{pattern: "DELETE /v4/feedback/{id}/attributes/detach", scope: account.FeedbackWrite, call: (*Server).detachAttributes},
+	{pattern: "POST /v4/feedback/{id}/attach/owner", scope: account.FeedbackWrite, call: (*Server).attachOwners},
+	{pattern: "POST /v4/feedback/{id}/detach/owner", scope: account.FeedbackWrite, call: (*Server).detachOwner},
+	{pattern: "GET /v4/feedback/{id}/history", scope: account.FeedbackRead, call: (*Server).listHistory},
 	{pattern: "POST /v4/fql/explain", scope: account.FeedbackRead, call: (*Server).explainFQL},
 	{pattern: "GET /v4/carriers", scope: account.FeedbackRead, call: (*Server).listCarriers},
 
