@@ -58,6 +58,10 @@ fuzz: ## Run every fuzz target for a while (FUZZTIME)
 oracle: ## Hold 20,000 random filters against the oracle (EARSHOT_SEED repeats a run)
 	EARSHOT_ORACLE=20000 go test -count=1 -timeout 45m -run TestListAgreesWithTheOracle -v ./internal/httpapi
 
+.PHONY: history-cost
+history-cost: ## Measure what the history of a change costs, over 100,000 changes of status
+	EARSHOT_RECORDS=50000 go test -count=1 -run TestHistoryCost -v ./internal/feedback
+
 .PHONY: bench-list
 bench-list: ## Measure the list at 10 million feedback, on a PostgreSQL of its own (takes some ten minutes and 20 GB)
 	go run ./bench/list

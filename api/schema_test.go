@@ -75,6 +75,22 @@ func TestSchemas(t *testing.T) {
 			},
 			refuse: []string{`{"attributes":[{"value":"x"}]}`, `{"attributes":"a"}`},
 		},
+		"history": {
+			schema: "HistoryPage",
+			accept: []string{
+				`{"data":[],"meta":{"total":0,"next_search_after":null}}`,
+				`{"data":[{"id":1,"created_at":"2026-01-31T09:15:00.000000Z","field":"attribute","name":"a","before":null,"after":[7,"x"],"token_id":null,"user":null,"operation_id":null}],"meta":{"total":1,"next_search_after":1}}`,
+				`{"data":[{"id":1,"created_at":"2026-01-31T09:15:00.000000Z","field":"owners","before":[],"after":[{"id":1,"name":"n","email":"e"}],"token_id":2,"user":{"id":1,"name":"n","email":"e"},"operation_id":3}],"meta":{"total":1,"next_search_after":1}}`,
+			},
+			refuse: []string{
+				// A status has no name.
+				`{"data":[{"id":1,"created_at":"2026-01-31T09:15:00.000000Z","field":"status","name":"a","before":"todo","after":"resolved","token_id":2,"user":null,"operation_id":null}],"meta":{"total":1,"next_search_after":1}}`,
+				// A single value is no list.
+				`{"data":[{"id":1,"created_at":"2026-01-31T09:15:00.000000Z","field":"attribute","name":"a","before":null,"after":[7],"token_id":2,"user":null,"operation_id":null}],"meta":{"total":1,"next_search_after":1}}`,
+				// Nobody is the empty list.
+				`{"data":[{"id":1,"created_at":"2026-01-31T09:15:00.000000Z","field":"owners","before":null,"after":[],"token_id":2,"user":null,"operation_id":null}],"meta":{"total":1,"next_search_after":1}}`,
+			},
+		},
 		"feedback": {
 			schema: "FeedbackWithRelations",
 			accept: []string{

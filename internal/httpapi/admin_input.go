@@ -95,12 +95,13 @@ func writePage[T, W any](s *Server, w http.ResponseWriter, r *http.Request, at p
 	return writeJSON(w, http.StatusOK, paginate(s, r, at, data, total))
 }
 
-type wireRemoval struct {
+// wireSuccess says that something was done, where there is nothing to show.
+type wireSuccess struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
 }
 
 // removed answers that something is gone.
 func removed(w http.ResponseWriter, message string) error {
-	return writeJSON(w, http.StatusOK, wireRemoval{Type: "success", Message: message})
+	return done(w, message)
 }

@@ -151,7 +151,3 @@ func (s *Server) preview(r *http.Request, p account.Principal, chosen selection)
 	}
 	return n, ids, nil
 }
-
-func readChange(in input, verb feedback.Verb) feedback.Change {
-	return feedback.Change{Verb: verb, Attributes: readAttributes(in)}
-}

@@ -2,9 +2,7 @@ package httpapi
 
 import (
 	"crypto/sha256"
-	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,7 +11,6 @@ import (
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
-	"earshot/internal/fql"
 )
 
 // Limits of a create request.
@@ -111,7 +108,7 @@ func newFeedback(in input) feedback.New {
 		CarrierID:   in.id("carrier_id"),
 		CreatedAt:   readTime(in, "created_at"),
 		Fingerprint: in.text("fingerprint", maxName),
-		Attributes:  readAttributes(in),
+		Attributes:  readAttributes(in, feedback.Attach),
 	}
 	if name := in.text("source", maxName); name != "" {
 		var ok bool
@@ -129,70 +126,6 @@ func newFeedback(in input) feedback.New {
 		})
 	}
 	return n
-}
-
-// readAttributes reads the attribute objects that every attribute call takes. Elements of one name are merged, a value given twice counts once.
-func readAttributes(in input) []feedback.Attribute {
-	var attributes []feedback.Attribute
-	for _, element := range in.objects("attributes", maxAttributes) {
-		name := strings.TrimSpace(element.text("name", maxName))
-		if name == "" && !element.form.Wrong(element.path+"name") {
-			element.wrong("name", "is required")
-		}
-		at := slices.IndexFunc(attributes, func(a feedback.Attribute) bool { return a.Name == name })
-		if at < 0 {
-			at = len(attributes)
-			attributes = append(attributes, feedback.Attribute{Name: name})
-		}
-		values := &attributes[at].Values
-		for _, v := range readValues(element) {
-			same := func(o feedback.Value) bool { return o.Text == v.Text }
-			if !slices.ContainsFunc(*values, same) {
-				*values = append(*values, v)
-			}
-		}
-		if len(*values) > maxValues {
-			element.wrong("value", "must not have more than %d values", maxValues)
-		}
-	}
-	return attributes
-}
-
-// readValues reads a single value or a list of them. The empty text is a value; null is none.
-func readValues(in input) []feedback.Value {
-	v, ok := in.values["value"]
-	if !ok || v == nil {
-		in.wrong("value", "is required")
-		return nil
-	}
-	list, isList := v.([]any)
-	if !isList {
-		list = []any{v}
-	}
-	if len(list) > maxValues {
-		in.wrong("value", "must not have more than %d values", maxValues)
-		return nil
-	}
-	values := make([]feedback.Value, 0, len(list))
-	for i, member := range list {
-		path := "value"
-		if isList {
-			path = fmt.Sprintf("value.%d", i)
-		}
-		text, ok := scalar(member)
-		_, isText := member.(string)
-		switch {
-		case !ok:
-			in.wrong(path, "must be a text or a number")
-		case utf8.RuneCountInString(text) > maxValueLength:
-			in.wrong(path, "must not be longer than %d characters", maxValueLength)
-		case !isText && !fql.IsNumber(text):
-			in.wrong(path, "is a number too large or too small to keep")
-		default:
-			values = append(values, feedback.Value{Text: text, IsNumber: !isText})
-		}
-	}
-	return values
 }
 
 func readStatus(in input) (feedback.Status, bool) {
