@@ -23,6 +23,7 @@ type commands struct {
 	Token      tokenCmd      `cmd:"" help:"Create, list and revoke access tokens."`
 	Carrier    carrierCmd    `cmd:"" help:"List, show, create, rename, archive and delete carriers."`
 	Question   questionCmd   `cmd:"" help:"List, show, create, change, archive and delete questions."`
+	Report     reportCmd     `cmd:"" help:"List, show and share reports."`
 	Verify     verifyCmd     `cmd:"" help:"Recount feedback and compare with the tallies that totals come from."`
 	Completion completionCmd `cmd:"" help:"Print a script that completes commands and flags in a shell."`
 	Version    versionCmd    `cmd:"" help:"Print the version of this binary and of the schema it needs."`

@@ -6,7 +6,9 @@ import (
 	"earshot/internal/account"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
+	"earshot/internal/feedback"
 	"earshot/internal/pg"
+	"earshot/internal/report"
 )
 
 type orgCmd struct {
@@ -20,6 +22,7 @@ type orgCmd struct {
 type stores struct {
 	accounts *account.Store
 	carriers *carrier.Store
+	reports  *report.Store
 }
 
 // use opens the database, which must be up to date, and hands its stores to do.
@@ -32,7 +35,8 @@ func (d database) use(ctx context.Context, do func(stores) error) error {
 	if err := pg.Check(ctx, db); err != nil {
 		return err
 	}
-	return do(stores{account.NewStore(db), carrier.NewStore(db)})
+	carriers := carrier.NewStore(db)
+	return do(stores{account.NewStore(db), carriers, report.NewStore(db, carriers, feedback.NewStore(db, db, carriers))})
 }
 
 // organization is how a command names the organization it works in.

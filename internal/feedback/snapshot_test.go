@@ -16,14 +16,10 @@ import (
 )
 
 // counts is a question that can only be answered by counting.
-func counts(t *testing.T, p *feedback.Snapshot) int64 {
+func counts(ctx context.Context, t *testing.T, p *feedback.Snapshot) (int64, error) {
 	t.Helper()
-	q := query(t, `[{"Text":{"$exists":false}}]`)
-	s, err := p.Total(t.Context(), q, feedback.Measures{})
-	if err != nil {
-		t.Error(err)
-	}
-	return s.N
+	s, err := p.Total(ctx, query(t, `[{"Text":{"$exists":false}}]`), feedback.Measures{})
+	return s.N, err
 }
 
 // Two readers of an organization count at a time. The third looks again from the start when it is its turn, and meanwhile what needs no
@@ -37,11 +33,11 @@ func TestSnapshotsTakeTurns(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {
-			err := store.Snapshot(t.Context(), v, func(_ context.Context, p *feedback.Snapshot) error {
-				counts(t, p)
+			err := store.Snapshot(t.Context(), v, func(ctx context.Context, p *feedback.Snapshot) error {
+				_, err := counts(ctx, t, p)
 				busy <- struct{}{}
 				<-free
-				return nil
+				return err
 			})
 			if err != nil {
 				t.Error(err)
@@ -53,10 +49,10 @@ func TestSnapshotsTakeTurns(t *testing.T) {
 	looks := 0
 	tried := make(chan struct{}, 2)
 	wg.Go(func() {
-		err := store.Snapshot(t.Context(), v, func(_ context.Context, p *feedback.Snapshot) error {
+		err := store.Snapshot(t.Context(), v, func(ctx context.Context, p *feedback.Snapshot) error {
 			looks++
 			tried <- struct{}{}
-			_, err := p.Total(t.Context(), query(t, `[{"Text":{"$exists":false}}]`), feedback.Measures{})
+			_, err := counts(ctx, t, p)
 			return err
 		})
 		if err != nil {
@@ -68,13 +64,13 @@ func TestSnapshotsTakeTurns(t *testing.T) {
 		view account.View
 		look func(context.Context, *feedback.Snapshot) error
 	}{
-		{v, func(_ context.Context, p *feedback.Snapshot) error {
-			_, err := p.Total(t.Context(), fql.Query{}, feedback.Measures{NPS: true})
+		{v, func(ctx context.Context, p *feedback.Snapshot) error {
+			_, err := p.Total(ctx, fql.Query{}, feedback.Measures{NPS: true})
 			return err
 		}},
-		{stranger, func(_ context.Context, p *feedback.Snapshot) error {
-			counts(t, p)
-			return nil
+		{stranger, func(ctx context.Context, p *feedback.Snapshot) error {
+			_, err := counts(ctx, t, p)
+			return err
 		}},
 	} {
 		if err := store.Snapshot(t.Context(), other.view, other.look); err != nil {
@@ -87,9 +83,9 @@ func TestSnapshotsTakeTurns(t *testing.T) {
 		t.Errorf("the third looked %d times", looks)
 	}
 	// Turns were given back.
-	if err := store.Snapshot(t.Context(), v, func(_ context.Context, p *feedback.Snapshot) error {
-		counts(t, p)
-		return nil
+	if err := store.Snapshot(t.Context(), v, func(ctx context.Context, p *feedback.Snapshot) error {
+		_, err := counts(ctx, t, p)
+		return err
 	}); err != nil {
 		t.Error(err)
 	}
@@ -108,17 +104,21 @@ func TestSnapshotSeesOneMoment(t *testing.T) {
 		}
 	}
 	add()
-	err := store.Snapshot(t.Context(), v, func(_ context.Context, p *feedback.Snapshot) error {
+	err := store.Snapshot(t.Context(), v, func(ctx context.Context, p *feedback.Snapshot) error {
 		for range 3 {
-			tallied, err := p.Total(t.Context(), fql.Query{}, feedback.Measures{})
+			tallied, err := p.Total(ctx, fql.Query{}, feedback.Measures{})
 			if err != nil {
 				return err
 			}
-			values, err := p.Values(t.Context(), fql.Query{}, feedback.Set{Field: fql.Attribute, Name: "city"}, 10, feedback.Measures{})
+			values, err := p.Values(ctx, fql.Query{}, feedback.Set{Field: fql.Attribute, Name: "city"}, 10, feedback.Measures{})
 			if err != nil {
 				return err
 			}
-			if n := counts(t, p); tallied.N != 1 || n != 1 || values.Present.N != 1 || values.All.N != 1 {
+			n, err := counts(ctx, t, p)
+			if err != nil {
+				return err
+			}
+			if tallied.N != 1 || n != 1 || values.Present.N != 1 || values.All.N != 1 {
 				t.Errorf("tallied %d, counted %d, values %+v", tallied.N, n, values)
 			}
 			add()

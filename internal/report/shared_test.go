@@ -202,6 +202,7 @@ func (c partCheck) part(p, whole report.Part) {
 			t.Errorf("%d is left of %d", rest, p.Total.Count)
 		}
 		c.groups(p, whole)
+	default:
 	}
 }
 
