@@ -25,6 +25,7 @@ type commands struct {
 	Question   questionCmd   `cmd:"" help:"List, show, create, change, archive and delete questions."`
 	Operation  operationCmd  `cmd:"" help:"List, follow, cancel and undo bulk changes."`
 	Optout     optoutCmd     `cmd:"" help:"List, add, remove, check and import targets that no push may reach."`
+	Report     reportCmd     `cmd:"" help:"List, show and share reports."`
 	Demo       demoCmd       `cmd:"" help:"Fill an organization with three years of invented feedback, to look at and to try things on."`
 	Verify     verifyCmd     `cmd:"" help:"Recount feedback and compare with the tallies that totals come from."`
 	Completion completionCmd `cmd:"" help:"Print a script that completes commands and flags in a shell."`

@@ -14,6 +14,7 @@ import (
 	"earshot/internal/operation"
 	"earshot/internal/optout"
 	"earshot/internal/pg"
+	"earshot/internal/report"
 )
 
 type orgCmd struct {
@@ -29,6 +30,7 @@ type stores struct {
 	accounts *account.Store
 	carriers *carrier.Store
 	optouts  *optout.Store
+	reports  *report.Store
 }
 
 // operations are the bulk changes, with how long they can be undone.
@@ -47,7 +49,9 @@ func (d database) use(ctx context.Context, do func(stores) error) error {
 	if err := pg.Check(ctx, db); err != nil {
 		return err
 	}
-	return do(stores{db, account.NewStore(db), carrier.NewStore(db), optout.NewStore(db, db)})
+	carriers := carrier.NewStore(db)
+	reports := report.NewStore(db, carriers, feedback.NewStore(db, db, carriers))
+	return do(stores{db, account.NewStore(db), carriers, optout.NewStore(db, db), reports})
 }
 
 // organization is how a command names the organization it works in.

@@ -14,7 +14,7 @@ type teamCmd struct {
 	List   teamListCmd   `cmd:"" help:"List an organization's teams."`
 	Create teamCreateCmd `cmd:"" help:"Add a team."`
 	Rename teamRenameCmd `cmd:"" help:"Give a team another name."`
-	Delete teamDeleteCmd `cmd:"" help:"Delete a team, and nothing else: the main team, and one that has users or carriers, is refused. Nothing is asked."`
+	Delete teamDeleteCmd `cmd:"" help:"Delete a team, and nothing else: the main team, and one that has users, carriers or reports, is refused. Nothing is asked."`
 }
 
 type teamListCmd struct {

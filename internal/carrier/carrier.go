@@ -152,7 +152,12 @@ func (s *Store) List(ctx context.Context, v account.View, offset, limit int) ([]
 
 // Questions returns the questions with these ids, with their options; unknown ids are left out.
 func (s *Store) Questions(ctx context.Context, v account.View, ids []int64) (map[int64]Question, error) {
-	questions, err := readQuestions(ctx, s.db, v, byID, ids)
+	return s.QuestionsOn(ctx, s.db, v, ids)
+}
+
+// QuestionsOn is Questions for a caller who reads on a connection or in a transaction of their own.
+func (s *Store) QuestionsOn(ctx context.Context, q pg.Querier, v account.View, ids []int64) (map[int64]Question, error) {
+	questions, err := readQuestions(ctx, q, v, byID, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read questions: %w", err)
 	}

@@ -95,7 +95,7 @@ func (s *Store) resolveOn(ctx context.Context, on pg.Querier, v account.View, q 
 			return nil, fault.New(fault.QueryTooBroad, "One condition of the filter lists more than %d separate times; use a period or $btw.", fql.MaxRanges)
 		}
 	}
-	if f.questions, err = s.carriers.Questions(ctx, v, questions); err != nil {
+	if f.questions, err = s.carriers.QuestionsOn(ctx, on, v, questions); err != nil {
 		return nil, err
 	}
 	return f, nil

@@ -11,6 +11,7 @@ import (
 	"earshot/internal/account"
 	"earshot/internal/fault"
 	"earshot/internal/fql"
+	"earshot/internal/pg"
 )
 
 // Snapshot is an organization's feedback as it was at one moment: whatever is asked of it fits together.
@@ -29,10 +30,10 @@ type Snapshot struct {
 // errTurn says that what was asked has to be counted, and that others of the organization are counting already.
 var errTurn = errors.New("no turn to count")
 
-// Snapshot lets look ask questions about one moment. It may be called again from the start, when it turns out that it has to wait for
-// its turn to count: nobody waits while holding a connection. What takes too long is fault.QueryTooBroad.
-func (s *Store) Snapshot(ctx context.Context, v account.View, look func(*Snapshot) error) error {
-	// A part of the time is left to say what was wrong.
+// Snapshot lets look ask questions about one moment, with a context that leaves time to say that they were too much. It may be called
+// again from the start, when it turns out that it has to wait for its turn to count: nobody waits while holding a connection. What takes
+// too long is fault.QueryTooBroad.
+func (s *Store) Snapshot(ctx context.Context, v account.View, look func(context.Context, *Snapshot) error) error {
 	within := ctx
 	if deadline, ok := ctx.Deadline(); ok {
 		left, cancel := context.WithTimeout(ctx, time.Until(deadline)*9/10)
@@ -51,13 +52,16 @@ func (s *Store) Snapshot(ctx context.Context, v account.View, look func(*Snapsho
 			err = p.take(within, look)
 		}
 	}
-	if err != nil && within.Err() != nil && ctx.Err() == nil {
+	switch {
+	case err != nil && within.Err() != nil && ctx.Err() == nil:
 		return fault.New(fault.QueryTooBroad, "This takes too long to count. Ask about a shorter period, or about less at once.")
+	case pg.TimedOut(err):
+		return tooBroad(err, "look at feedback")
 	}
 	return err
 }
 
-func (p *Snapshot) take(ctx context.Context, look func(*Snapshot) error) error {
+func (p *Snapshot) take(ctx context.Context, look func(context.Context, *Snapshot) error) error {
 	p.filters = map[string]*filter{}
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	return pgx.BeginTxFunc(ctx, p.store.reads, options, func(tx pgx.Tx) error {
@@ -70,7 +74,7 @@ func (p *Snapshot) take(ctx context.Context, look func(*Snapshot) error) error {
 		if p.Zone, err = time.LoadLocation(zone); err != nil {
 			return fmt.Errorf("time zone of the organization: %w", err)
 		}
-		return look(p)
+		return look(ctx, p)
 	})
 }
 

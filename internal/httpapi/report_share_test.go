@@ -34,6 +34,7 @@ func TestReportShare(t *testing.T) {
 				t.Errorf("token %q", token)
 			}
 			seen[token] = true
+			c.get(path + "?token=" + token).want(http.StatusOK) // the log has patterns, not addresses
 			a.is("public_link", fmt.Sprintf("%q", baseURL+"/report/"+id+"/shareable?token="+token))
 			a.is("hide_verbatims", "false").is("minimum_group_size", "0").is("updated_at", fmt.Sprintf("%q", a.at("created_at")))
 			created := parseStamp(a, "created_at")

@@ -85,6 +85,7 @@ var routes = []route{
 	{pattern: "GET /v3/reports/{id}/components", scope: account.ReportsRead, call: (*Server).listComponents},
 	{pattern: "PUT /v3/reports/{id}/components", scope: account.ReportsWrite, call: (*Server).replaceComponents},
 	{pattern: "GET /v3/reports/{id}/data", scope: account.ReportsRead, call: (*Server).reportData},
+	{pattern: "GET /v3/reports/{id}/components/{component_id}/data.csv", scope: account.ReportsRead, call: (*Server).componentCSV},
 
 	{pattern: "GET /unsubscribe/{token}", public: (*Server).showUnsubscribe},
 	{pattern: "POST /unsubscribe/{token}", public: (*Server).unsubscribe},

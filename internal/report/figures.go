@@ -57,13 +57,14 @@ func (s *Store) FiguresOf(ctx context.Context, v account.View, r Report, how Rea
 		return Figures{}, err
 	}
 	var f Figures
-	err = s.records.Snapshot(ctx, v, func(snapshot *feedback.Snapshot) error {
+	err = s.records.Snapshot(ctx, v, func(ctx context.Context, snapshot *feedback.Snapshot) error {
 		l := &look{
 			at: snapshot, questions: questions, how: how, least: leastOf(how.MinimumGroupSize),
 			components: components, totals: map[string]feedback.Sums{},
 		}
 		f = Figures{At: snapshot.Now, Zone: snapshot.Zone, FQL: whole.String(), Sentence: whole.Sentence(), Parts: make([]Part, len(components))}
 		for i, c := range components {
+			var err error
 			if f.Parts[i], err = l.part(ctx, c, queries[i]); err != nil {
 				return err
 			}

@@ -82,8 +82,8 @@ func (l *look) trend(ctx context.Context, p Part, q fql.Query) (Part, error) {
 		return p, nil
 	}
 	at := slices.IndexFunc(steps, func(s step) bool { return s.name == asked })
-	if len(found) > 0 && steps[at].count(first, last) > maxSteps { // rather no empty steps around than longer ones
-		first, last = day(found[0].Key), day(found[len(found)-1].Key)
+	if len(found) > 0 && steps[at].count(first, last) > maxSteps { // rather no empty steps in front than longer ones
+		first = day(found[0].Key)
 	}
 	for at < len(steps)-1 && steps[at].count(first, last) > maxSteps {
 		at++
