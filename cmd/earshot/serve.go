@@ -206,6 +206,7 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 		Ready:      func(ctx context.Context) error { return ready(ctx, control, &draining) },
 
 		ShowUnsubscribe: pages.Unsubscribe,
+		ShowReport:      pages.Report,
 		ShowRefusal:     pages.Refusal,
 	}
 	handler := traced.handler(api.Handler())

@@ -18,6 +18,7 @@ const (
 	Forbidden        Code = "forbidden"
 	NotFound         Code = "not_found"
 	MethodNotAllowed Code = "method_not_allowed"
+	Gone             Code = "gone" // only where people look; clients never see it
 	FingerprintTaken Code = "fingerprint_taken"
 	PayloadTooLarge  Code = "payload_too_large"
 	UnsupportedMedia Code = "unsupported_media_type"

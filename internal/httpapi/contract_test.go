@@ -32,7 +32,8 @@ var document = sync.OnceValue(func() *openapi3.T {
 func checkContract(t testing.TB, r *http.Request, body string, a answer) {
 	t.Helper()
 	route, params := called(r)
-	if strings.HasPrefix(r.URL.Path, "/unsubscribe/") && (route == nil || a.status == http.StatusMethodNotAllowed) {
+	isPage := strings.HasPrefix(r.URL.Path, "/unsubscribe/") || strings.HasPrefix(r.URL.Path, "/report/")
+	if isPage && (route == nil || a.status == http.StatusMethodNotAllowed) {
 		if a.status < 400 || !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
 			t.Errorf("answered %d and no page: %s", a.status, a.body)
 		}

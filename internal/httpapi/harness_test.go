@@ -81,6 +81,7 @@ func newServer(db *pgxpool.Pool) *server {
 		Ready:      func(ctx context.Context) error { return db.Ping(ctx) },
 
 		ShowUnsubscribe: showUnsubscribe,
+		ShowReport:      showReport,
 		ShowRefusal:     showRefusal,
 	}}
 	s.handler = s.Handler()

@@ -22,6 +22,7 @@ var statuses = map[fault.Code]int{
 	fault.Forbidden:        http.StatusForbidden,
 	fault.NotFound:         http.StatusNotFound,
 	fault.MethodNotAllowed: http.StatusMethodNotAllowed,
+	fault.Gone:             http.StatusGone,
 	fault.FingerprintTaken: http.StatusConflict,
 	fault.PayloadTooLarge:  http.StatusRequestEntityTooLarge,
 	fault.UnsupportedMedia: http.StatusUnsupportedMediaType,
@@ -86,7 +87,7 @@ func (s *Server) write(x *exchange, f *fault.Fault) {
 		panic("no status for " + f.Code)
 	}
 	if x.page {
-		if err := s.ShowRefusal(x, status); err != nil {
+		if err := s.ShowRefusal(x, x.accept, status); err != nil {
 			s.Log.Debug("write page", "request_id", x.id, "error", err)
 		}
 		return

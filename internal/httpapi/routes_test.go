@@ -94,6 +94,7 @@ func TestRoutesAreGuarded(t *testing.T) {
 		}
 		if rt.Public {
 			address := strings.ReplaceAll(path, "/unsubscribe/{token}", mine.link("ada@example.org"))
+			address = strings.ReplaceAll(address, "/report/{id}/shareable", mine.shared(`{}`))
 			mine.as("").send(method, address, formType, "List-Unsubscribe=One-Click").want(http.StatusOK)
 			continue
 		}

@@ -38,9 +38,11 @@ type Server struct {
 	Reports    *report.Store
 	// Pages serves what people read in a browser, at the paths that the route table gives it.
 	Pages http.Handler
-	// ShowUnsubscribe writes the page of a link, ShowRefusal the one that a refusal is at the address of a page.
+	// ShowUnsubscribe writes the page of a link, ShowReport that of a shared report, ShowRefusal the one that a refusal is at the address of
+	// a page. accept is the Accept-Language header of the request.
 	ShowUnsubscribe func(http.ResponseWriter, optout.Link) error
-	ShowRefusal     func(w http.ResponseWriter, status int) error
+	ShowReport      func(w http.ResponseWriter, accept, organization string, r report.Report, f report.Figures) error
+	ShowRefusal     func(w http.ResponseWriter, accept string, status int) error
 	Log             *slog.Logger
 	// BaseURL begins every address in an answer, without a slash at its end. The Host header is never believed.
 	BaseURL string
@@ -60,6 +62,7 @@ type Server struct {
 	gates   *gates
 	rates   *rates[int64]             // by token
 	links   *rates[[sha256.Size]byte] // by link to unsubscribe
+	opened  *rates[[sha256.Size]byte] // by link to a report
 	guesses *rates[netip.Prefix]      // by client address
 }
 
@@ -80,6 +83,7 @@ func (s *Server) Handler() http.Handler {
 	s.gates = newGates(s.Limits.InFlight)
 	s.rates = newRates[int64](s.Limits.Rate, s.Limits.Burst, "This token makes more requests than it may. Try again in a moment.")
 	s.links = newRates[[sha256.Size]byte](linkRate, linkBurst, "This link is followed too often. Try again in a moment.")
+	s.opened = newRates[[sha256.Size]byte](sharedRate, sharedBurst, "This report is opened too often. Try again in a moment.")
 	s.guesses = newRates[netip.Prefix](guessRate, guessBurst, "Too many links were tried. Try again in a moment.")
 	mux := http.NewServeMux()
 	for _, rt := range routes {
@@ -95,8 +99,9 @@ type exchange struct {
 	route  string
 	class  Class
 	shed   bool
-	page   bool  // at an address of people
-	limit  int64 // of the body
+	page   bool   // at an address of people
+	accept string // which languages they read
+	limit  int64  // of the body
 	org    account.OrgID
 	token  int64
 	status int
@@ -141,7 +146,7 @@ func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
 func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	x := &exchange{ResponseWriter: w, id: requestID(r), route: "unknown", page: isPage(r.URL.Path)}
+	x := &exchange{ResponseWriter: w, id: requestID(r), route: "unknown", page: isPage(r.URL.Path), accept: r.Header.Get("Accept-Language")}
 	x.Header().Set("X-Request-Id", x.id)
 	x.Header().Set("X-Content-Type-Options", "nosniff")
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)

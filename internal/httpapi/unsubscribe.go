@@ -19,7 +19,7 @@ const (
 )
 
 // pagePaths are where people look: what is refused there is said as a page.
-var pagePaths = []string{unsubscribePath}
+var pagePaths = []string{unsubscribePath, sharedPath}
 
 func isPage(path string) bool {
 	return slices.ContainsFunc(pagePaths, func(prefix string) bool { return strings.HasPrefix(path, prefix) })

@@ -21,7 +21,7 @@ func showUnsubscribe(w http.ResponseWriter, l optout.Link) error {
 	return err
 }
 
-func showRefusal(w http.ResponseWriter, status int) error {
+func showRefusal(w http.ResponseWriter, _ string, status int) error {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_, err := fmt.Fprintf(w, "page: refused %d", status)

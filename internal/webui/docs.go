@@ -44,6 +44,7 @@ func Handler() http.Handler {
 	mux.Handle("/docs/docs.js", static("text/javascript; charset=utf-8", docsJS))
 	mux.Handle("/docs/redoc.standalone.js", static("text/javascript; charset=utf-8", redocJS))
 	mux.Handle("/assets/page.css", static("text/css; charset=utf-8", pageCSS))
+	mux.Handle("/assets/report.css", static("text/css; charset=utf-8", reportCSS))
 	return mux
 }
 

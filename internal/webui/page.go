@@ -11,10 +11,12 @@ import (
 )
 
 var (
-	//go:embed assets/page.html assets/unsubscribe.html assets/refusal.html
+	//go:embed assets/page.html assets/unsubscribe.html assets/refusal.html assets/report.html
 	pageFiles embed.FS
 	//go:embed assets/page.css
 	pageCSS []byte
+	//go:embed assets/report.css
+	reportCSS []byte
 )
 
 // A page loads nothing but what this service serves, runs no script of its own text, stands in no frame and sends its forms back
@@ -24,7 +26,7 @@ const pagePolicy = "default-src 'none'; style-src 'self'; img-src 'self' data:; 
 
 // Pages writes the pages that are made for one request.
 type Pages struct {
-	unsubscribe, refusal *template.Template
+	unsubscribe, refusal, report *template.Template
 }
 
 // NewPages reads the templates. Addresses in pages begin with the path of baseURL, behind which a proxy may have put the service.
@@ -37,7 +39,11 @@ func NewPages(baseURL string) *Pages {
 	page := func(name string) *template.Template {
 		return template.Must(template.New("page.html").Funcs(functions).ParseFS(pageFiles, "assets/page.html", "assets/"+name))
 	}
-	return &Pages{unsubscribe: page("unsubscribe.html"), refusal: page("refusal.html")}
+	return &Pages{
+		unsubscribe: page("unsubscribe.html"),
+		refusal:     page("refusal.html"),
+		report:      template.Must(template.New("report.html").Funcs(functions).ParseFS(pageFiles, "assets/report.html")),
+	}
 }
 
 // show writes a page, which is made whole before its first byte leaves. It is about one person or holds a secret in its address: nobody
@@ -62,16 +68,19 @@ func show(w http.ResponseWriter, status int, page *template.Template, content an
 
 // refusal is what a person is told.
 type refusal struct {
+	T           *tongue
 	Title, Text string
 	RequestID   string // where somebody should be asked
 }
 
 // Refusal says in a person's words that a request was answered with this status. It tells apart what the person can do, and no more.
-func (p *Pages) Refusal(w http.ResponseWriter, status int) error {
+func (p *Pages) Refusal(w http.ResponseWriter, accept string, status int) error {
 	r := refusal{Title: "That did not work", Text: "Nothing was changed. Open the link again from the message you received."}
 	switch {
 	case status == http.StatusNotFound:
 		r = refusal{Title: "This page does not exist", Text: "The link may be incomplete or no longer valid. Copy all of it and try again."}
+	case status == http.StatusGone:
+		r = refusal{Title: "This link has expired", Text: "It was valid for a limited time, or somebody withdrew it. Ask for a new one where you got it."}
 	case status == http.StatusTooManyRequests:
 		r = refusal{Title: "Too many attempts", Text: "Wait a minute and try again."}
 	case status == http.StatusServiceUnavailable:
@@ -82,5 +91,6 @@ func (p *Pages) Refusal(w http.ResponseWriter, status int) error {
 			RequestID: w.Header().Get("X-Request-Id"),
 		}
 	}
+	r.T = tongueFor(accept)
 	return show(w, status, p.refusal, r)
 }

@@ -120,7 +120,7 @@ func TestRefusalPage(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		w.Header().Set("X-Request-Id", "0123abcd")
-		if err := pages.Refusal(w, status); err != nil {
+		if err := pages.Refusal(w, "", status); err != nil {
 			t.Fatal(err)
 		}
 		page := w.Body.String()
@@ -136,5 +136,5 @@ func TestRefusalPage(t *testing.T) {
 		}
 	}
 	plain := webui.NewPages("https://feedback.example.com")
-	shown(t, func(w http.ResponseWriter) error { return plain.Refusal(w, http.StatusNotFound) })
+	shown(t, func(w http.ResponseWriter) error { return plain.Refusal(w, "", http.StatusNotFound) })
 }
