@@ -18,7 +18,7 @@ import (
 // Attribute values are resolved by hash. When one of them is not in the dictionary, nothing is written and the one row that comes
 // back says so. Otherwise a row per feedback, in the order given; one whose fingerprint was taken has a null id. The first row has
 // what the dictionary knows of all the values: of a thousand feedback, looking again for each would take longer than writing them.
-// OFFSET 0 keeps each value looked up by its key: before a new database has statistics, all of an organization's would be read for each.
+// Each value is looked up by itself: a join may be planned for ten of them over everything the dictionary holds, and run with ten thousand.
 // Fingerprints are inserted in one order everywhere, or two statements would wait for each other; of several that are the same the first
 // is taken.
 const insertSQL = insertBegin + insertEnd
@@ -45,11 +45,11 @@ WITH input AS (
 ), known AS MATERIALIZED (
     SELECT g.n, g.position, a.id AS attribute_id, a.label, v.id AS value_id, v.is_number
     FROM given g
-    JOIN attribute a ON a.organization_id = $1 AND a.name = g.name
+    CROSS JOIN LATERAL (SELECT id, label FROM attribute WHERE organization_id = $1 AND name = g.name LIMIT 1) AS a
     CROSS JOIN LATERAL (
         SELECT id, is_number FROM attribute_value
         WHERE organization_id = $1 AND attribute_id = a.id AND text_sha256 = g.text_sha256 AND retired_at IS NULL
-        OFFSET 0
+        LIMIT 1
     ) AS v
 ), resolved AS (
     SELECT (SELECT count(*) FROM known) = cardinality($13::bigint[]) AS complete
@@ -122,11 +122,13 @@ INSERT INTO attribute_value AS v (organization_id, attribute_id, text, folded, t
 SELECT DISTINCT ON (a.id, g.text_sha256) $1, a.id, g.text, g.folded, g.text_sha256, g.is_number, g.num::numeric
 FROM unnest($2::text[], $3::text[], $4::text[], $5::bytea[], $6::boolean[], $7::text[])
      AS g (name, text, folded, text_sha256, is_number, num)
-JOIN attribute a ON a.organization_id = $1 AND a.name = g.name
-WHERE NOT EXISTS (
-    SELECT FROM attribute_value k
-    WHERE k.organization_id = $1 AND k.attribute_id = a.id AND k.text_sha256 = g.text_sha256 AND k.retired_at IS NULL
-    OFFSET 0)
+CROSS JOIN LATERAL (SELECT id FROM attribute WHERE organization_id = $1 AND name = g.name LIMIT 1) AS a
+LEFT JOIN LATERAL (
+    SELECT id FROM attribute_value
+    WHERE organization_id = $1 AND attribute_id = a.id AND text_sha256 = g.text_sha256 AND retired_at IS NULL
+    LIMIT 1
+) AS k ON true
+WHERE k.id IS NULL
 ORDER BY a.id, g.text_sha256
 ON CONFLICT (organization_id, attribute_id, text_sha256) DO UPDATE SET retired_at = NULL WHERE v.retired_at IS NOT NULL`
 )
