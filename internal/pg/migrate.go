@@ -84,18 +84,23 @@ func Migrations(ctx context.Context, db *pgxpool.Pool) ([]Migration, error) {
 
 // appliedAt is when each version was applied; there is none in a database that was never migrated.
 func appliedAt(ctx context.Context, db *pgxpool.Pool) (map[int64]time.Time, error) {
-	applied := map[int64]time.Time{}
-	var version int64
-	var at time.Time
 	rows, err := db.Query(ctx, `SELECT version_id, tstamp::timestamptz FROM goose_db_version WHERE is_applied`)
-	if err == nil {
-		_, err = pgx.ForEachRow(rows, []any{&version, &at}, func() error {
-			applied[version] = at
-			return nil
-		})
+	if undefined(err) {
+		return map[int64]time.Time{}, nil
 	}
-	if err != nil && !undefined(err) {
+	if err != nil {
 		return nil, fmt.Errorf("read schema version: %w", err)
+	}
+	steps, err := pgx.CollectRows(rows, pgx.RowToStructByPos[struct {
+		Version int64
+		At      time.Time
+	}])
+	if err != nil {
+		return nil, fmt.Errorf("read schema version: %w", err)
+	}
+	applied := map[int64]time.Time{}
+	for _, s := range steps {
+		applied[s.Version] = s.At
 	}
 	return applied, nil
 }
