@@ -87,6 +87,11 @@ docs: build ## Write docs/configuration.md anew from the commands and flags
 dashboard-check: ## Ask a real Prometheus every question of the dashboard and the alerts (Debian; about a minute)
 	@deploy/dashboard-check
 
+.PHONY: pages
+pages: ## Open shared reports in Chromium; leaves pictures in bin/pages (FEEDBACK: how many are invented)
+	@.ci/tools npm chromium
+	@.ci/run pages
+
 .PHONY: db
 db: ## Start a throwaway PostgreSQL unless one answers (DB_PORT); prints TEST_DATABASE_URL
 	@.ci/db start

@@ -333,7 +333,7 @@ func drawBars(t *tongue, p report.Part) *bars {
 			far = math.Max(far, math.Abs(*f.Value))
 		}
 	}
-	far = math.Min(100, 20*math.Ceil(far/20))
+	far = math.Max(20, math.Min(100, 20*math.Ceil(far/20)))
 	for _, f := range p.Figures {
 		r := bar{Label: t.Say(f.Label), X: "0", Quiet: f.About != report.OfGroup}
 		switch {

@@ -116,9 +116,10 @@ func (t *tongue) Say(phrase string, args ...any) string {
 	return fmt.Sprintf(phrase, args...)
 }
 
-// number writes a number with some decimals.
+// number writes a number with some decimals, halves away from zero as figures are rounded.
 func (t *tongue) number(v float64, decimals int) string {
-	text := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
+	scale := math.Pow10(decimals)
+	text := strconv.FormatFloat(math.Round(math.Abs(v)*scale)/scale, 'f', decimals, 64)
 	whole, fraction, _ := strings.Cut(text, ".")
 	if len(whole) >= t.fewest {
 		for i := len(whole) - 3; i > 0; i -= 3 {
