@@ -16,7 +16,9 @@ import (
 
 // insertSQL writes any number of feedback of one organization with everything that belongs to them, in one statement.
 // Attribute values are resolved by hash. When one of them is not in the dictionary, nothing is written and the one row that comes
-// back says so. Otherwise a row per feedback, in the order given; one whose fingerprint was taken has a null id.
+// back says so. Otherwise a row per feedback, in the order given; one whose fingerprint was taken has a null id. The first row has
+// what the dictionary knows of all the values: of a thousand feedback, looking again for each would take longer than writing them.
+// Each value is looked up by itself: a join may be planned for ten of them over everything the dictionary holds, and run with ten thousand.
 // Fingerprints are inserted in one order everywhere, or two statements would wait for each other; of several that are the same the first
 // is taken.
 const insertSQL = insertBegin + insertEnd
@@ -43,24 +45,24 @@ WITH input AS (
 ), known AS MATERIALIZED (
     SELECT g.n, g.position, a.id AS attribute_id, a.label, v.id AS value_id, v.is_number
     FROM given g
-    JOIN attribute a ON a.organization_id = $1 AND a.name = g.name
-    JOIN attribute_value v ON v.organization_id = $1 AND v.attribute_id = a.id AND v.text_sha256 = g.text_sha256
-                          AND v.retired_at IS NULL
+    CROSS JOIN LATERAL (SELECT id, label FROM attribute WHERE organization_id = $1 AND name = g.name LIMIT 1) AS a
+    CROSS JOIN LATERAL (
+        SELECT id, is_number FROM attribute_value
+        WHERE organization_id = $1 AND attribute_id = a.id AND text_sha256 = g.text_sha256 AND retired_at IS NULL
+        LIMIT 1
+    ) AS v
 ), resolved AS (
     SELECT (SELECT count(*) FROM known) = cardinality($13::bigint[]) AS complete
 ), attributes AS (
-    SELECT n, array_agg(id ORDER BY position, is_value) AS ids,
-           array_agg(label ORDER BY position) FILTER (WHERE is_value) AS labels,
-           array_agg(is_number ORDER BY position) FILTER (WHERE is_value) AS numbers
+    SELECT n, array_agg(id ORDER BY position, is_value) AS ids
     FROM (
-        SELECT n, attribute_id AS id, min(position) AS position, false AS is_value, NULL AS label, NULL AS is_number
-        FROM known GROUP BY n, attribute_id
+        SELECT n, attribute_id AS id, min(position) AS position, false AS is_value FROM known GROUP BY n, attribute_id
         UNION ALL
-        SELECT n, value_id, position, true, label, is_number FROM known
+        SELECT n, value_id, position, true FROM known
     ) AS ids
     GROUP BY n
 ), numbered AS MATERIALIZED (
-    SELECT i.*, t.id, coalesce(i.created_at, now()) AS at, a.ids AS attribute_value_ids, a.labels, a.numbers
+    SELECT i.*, t.id, coalesce(i.created_at, now()) AS at, a.ids AS attribute_value_ids
     FROM resolved r
     CROSS JOIN LATERAL feedback_take_ids($1, CASE WHEN r.complete THEN cardinality($2::bigint[]) ELSE 0 END)
                WITH ORDINALITY AS t (id, n)
@@ -96,7 +98,9 @@ WITH input AS (
 )`
 
 const insertEnd = `
-SELECT r.complete, a.id, a.at, coalesce(a.first_item_id, 0), a.labels, a.numbers
+SELECT r.complete, a.id, a.at, coalesce(a.first_item_id, 0),
+       CASE WHEN i.n = 1 THEN (SELECT array_agg(label ORDER BY position) FROM known) END,
+       CASE WHEN i.n = 1 THEN (SELECT array_agg(is_number ORDER BY position) FROM known) END
 FROM resolved r
 CROSS JOIN input i
 LEFT JOIN accepted a ON a.n = i.n
@@ -118,10 +122,13 @@ INSERT INTO attribute_value AS v (organization_id, attribute_id, text, folded, t
 SELECT DISTINCT ON (a.id, g.text_sha256) $1, a.id, g.text, g.folded, g.text_sha256, g.is_number, g.num::numeric
 FROM unnest($2::text[], $3::text[], $4::text[], $5::bytea[], $6::boolean[], $7::text[])
      AS g (name, text, folded, text_sha256, is_number, num)
-JOIN attribute a ON a.organization_id = $1 AND a.name = g.name
-WHERE NOT EXISTS (
-    SELECT FROM attribute_value k
-    WHERE k.organization_id = $1 AND k.attribute_id = a.id AND k.text_sha256 = g.text_sha256 AND k.retired_at IS NULL)
+CROSS JOIN LATERAL (SELECT id FROM attribute WHERE organization_id = $1 AND name = g.name LIMIT 1) AS a
+LEFT JOIN LATERAL (
+    SELECT id FROM attribute_value
+    WHERE organization_id = $1 AND attribute_id = a.id AND text_sha256 = g.text_sha256 AND retired_at IS NULL
+    LIMIT 1
+) AS k ON true
+WHERE k.id IS NULL
 ORDER BY a.id, g.text_sha256
 ON CONFLICT (organization_id, attribute_id, text_sha256) DO UPDATE SET retired_at = NULL WHERE v.retired_at IS NOT NULL`
 )
@@ -239,13 +246,19 @@ func collect(rows pgx.Rows, drafts []draft) (written []Record, complete bool, er
 		id        *int64
 		at        *time.Time
 		firstItem int64
-		labels    []string
+		labels    []string // of the values not dealt with yet
 		numbers   []bool
+		given     struct { // in the first row
+			labels  []string
+			numbers []bool
+		}
 	)
 	n := 0
-	_, err = pgx.ForEachRow(rows, []any{&complete, &id, &at, &firstItem, &labels, &numbers}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&complete, &id, &at, &firstItem, &given.labels, &given.numbers}, func() error {
 		d := drafts[n]
-		n++
+		if n++; n == 1 {
+			labels, numbers = given.labels, given.numbers
+		}
 		rec := d.record(firstItem)
 		if id != nil {
 			rec.ID, rec.CreatedAt = *id, *at
@@ -254,13 +267,24 @@ func collect(rows pgx.Rows, drafts []draft) (written []Record, complete bool, er
 			}
 			rec.Attributes = d.labelled(labels, numbers)
 		}
+		if complete {
+			labels, numbers = labels[d.values():], numbers[d.values():]
+		}
 		written = append(written, rec)
 		return nil
 	})
 	return written, complete, err
 }
 
-// labelled is the draft's attributes with what the dictionary knows of them; both lists run over all values in order.
+// values is how many values the draft's attributes have in all.
+func (d draft) values() (n int) {
+	for _, a := range d.Attributes {
+		n += len(a.Values)
+	}
+	return n
+}
+
+// labelled is the draft's attributes with what the dictionary knows of them; both lists begin with its values in order.
 func (d draft) labelled(labels []string, numbers []bool) []Attribute {
 	attributes := make([]Attribute, 0, len(d.Attributes))
 	at := 0

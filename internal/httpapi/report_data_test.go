@@ -146,6 +146,11 @@ func TestReportFiguresAreWhatTheyName(t *testing.T) {
 	figures := 0
 	for _, zone := range []string{"UTC", "America/Santiago", "Asia/Kolkata"} {
 		w := newWorld(t, s, r, zone, 60)
+		if zone != "UTC" { // as if the attribute had too many values to keep counts of them
+			if _, err := db.Exec(t.Context(), `UPDATE attribute SET rolled_up = false WHERE organization_id = $1 AND name = 'city'`, w.view.Org()); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if err := tally.NewStore(db).Rebuild(t.Context(), w.view); err != nil { // topics and sentiments were written past them
 			t.Fatal(err)
 		}

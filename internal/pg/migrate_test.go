@@ -121,7 +121,7 @@ func embedded(t *testing.T) []string {
 	if err != nil || len(names) == 0 {
 		t.Fatalf("embedded steps: %v %v", names, err)
 	}
-	names = append(names, "00008_queue") // the job queue brings its own
+	names = append(names, "00008_queue.go") // the job queue brings its own
 	slices.Sort(names)
 	return names
 }

@@ -218,3 +218,44 @@ func TestLifetimes(t *testing.T) {
 		})
 	}
 }
+
+// However the end of a user or of a team meets a report that is given to them, neither waits for the other for ever, and no report is left with
+// somebody who is gone.
+func TestReportsAgainstDeletions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 20 {
+		u, err := w.accounts.OpenUser(t.Context(), w.view(), account.User{Email: fmt.Sprintf("u%d@example.com", i), Name: "U", Role: account.Editor})
+		if err != nil {
+			t.Fatal(err)
+		}
+		team, err := w.accounts.CreateTeam(t.Context(), w.view(), fmt.Sprint("Team ", i), &fault.Form{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := w.create(report.New{UserID: u.ID})
+		var wg sync.WaitGroup
+		attempt := func(do func() error) {
+			wg.Go(func() {
+				if err := do(); err != nil && !fault.Is(err, fault.ValidationFailed) {
+					t.Error(err)
+				}
+			})
+		}
+		attempt(func() error { return w.accounts.DeleteUser(t.Context(), w.view(), u.ID) })
+		attempt(func() error { return w.accounts.DeleteTeam(t.Context(), w.view(), team.ID) })
+		attempt(func() error {
+			_, err := w.Change(t.Context(), w.operator, r.ID, report.Change{UserID: u.ID, TeamID: team.ID, Name: "Given"}, &fault.Form{})
+			return err
+		})
+		attempt(func() error {
+			_, err := w.Create(t.Context(), w.operator, report.New{UserID: u.ID, TeamID: team.ID}, &fault.Form{})
+			return err
+		})
+		wg.Wait()
+		reports, _, err := w.List(t.Context(), w.operator, report.Filter{UserIDs: []int64{int64(u.ID)}}, nil, 0, 10)
+		if err != nil || len(reports) != 0 {
+			t.Errorf("%d reports of a deleted user: %v", len(reports), err)
+		}
+	}
+}

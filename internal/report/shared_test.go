@@ -50,7 +50,7 @@ func (w *world) fill(r *rand.Rand, n int) carrier.Carrier {
 		}
 		if r.IntN(4) == 0 {
 			status, _ := feedback.ParseStatus(rare("resolved", "progress", "contacted", "abandoned"))
-			if _, err := w.records.SetStatus(w.t.Context(), w.view(), rec.ID, status); err != nil {
+			if _, err := w.records.SetStatus(w.t.Context(), w.view(), feedback.By{}, rec.ID, status); err != nil {
 				w.t.Fatal(err)
 			}
 		}
