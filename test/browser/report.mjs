@@ -103,7 +103,9 @@ for (const name of Object.keys(links)) {
   await context.close();
 }
 
-for (const [file, name, how] of [
+for (const [file, name, how, height] of [
+  ["docs-light", "full", {}, 1480],
+  ["docs-phone-dark", "full", { size: "phone", colorScheme: "dark" }, 1480],
   ["report-light", "full", {}],
   ["report-dark", "full", { colorScheme: "dark" }],
   ["report-phone-dark", "full", { size: "phone", colorScheme: "dark" }],
@@ -114,7 +116,8 @@ for (const [file, name, how] of [
   ["report-refused", "refused", { size: "phone" }],
 ]) {
   const { context, page } = await open(name, how);
-  await page.screenshot({ path: `${out}/${file}.png`, fullPage: true });
+  const clip = height && { x: 0, y: 0, width: page.viewportSize().width, height };
+  await page.screenshot({ path: `${out}/${file}.png`, fullPage: true, clip });
   await context.close();
 }
 
