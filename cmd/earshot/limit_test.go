@@ -21,8 +21,9 @@ import (
 	"earshot/internal/pg/pgtest"
 )
 
-// places is how many requests of the classes read and write a server with the tests' four connections takes on at once.
-const places = 8
+// places is how many requests of the classes read and write a server with the tests' four connections takes on at once from one
+// organization: three quarters of all.
+const places = 6
 
 // A server whose writes hang takes on as many as it has places for and refuses the others at once, instead of making them
 // wait; it lives, and when the hindrance is gone it works as if nothing had been.

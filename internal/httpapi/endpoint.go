@@ -86,7 +86,7 @@ func (s *Server) admit(rt route, x *exchange, r *http.Request) (account.Principa
 
 // place takes a place among the requests of a class, or notes that there was none.
 func (s *Server) place(x *exchange) (leave func(), err error) {
-	leave, err = s.gates.enter(x.class)
+	leave, err = s.gates.enter(x.class, x.org)
 	x.shed = err != nil
 	return leave, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"earshot/internal/account"
 	"earshot/internal/fault"
 )
 
@@ -30,20 +31,29 @@ func (c Class) String() string { return [...]string{"read", "write", "bulk"}[c] 
 // Limits are how much is taken on at once. Zero values leave a limit out.
 type Limits struct {
 	// InFlight is how many requests of each class may be under way; more are turned away at once. A request that would have waited
-	// longer than its client does is better refused: those that are accepted then stay fast.
+	// longer than its client does is better refused: those that are accepted then stay fast. One organization gets three quarters.
 	InFlight map[Class]int
 	// Rate is how many requests a second each token may make in the long run, Burst how many at once.
 	Rate  float64
 	Burst int
 }
 
-// gates counts the requests under way.
+// gates counts the requests under way, of all and of each organization.
 type gates struct {
 	limits map[Class]chan struct{}
+
+	mu     sync.Mutex
+	shares map[share]int
+}
+
+// share is what an organization has under way of a class.
+type share struct {
+	class Class
+	org   account.OrgID
 }
 
 func newGates(limits map[Class]int) *gates {
-	g := &gates{limits: map[Class]chan struct{}{}}
+	g := &gates{limits: map[Class]chan struct{}{}, shares: map[share]int{}}
 	for class, n := range limits {
 		if n > 0 {
 			g.limits[class] = make(chan struct{}, n)
@@ -52,17 +62,52 @@ func newGates(limits map[Class]int) *gates {
 	return g
 }
 
-// enter takes a place in a class, or refuses when there is none. The caller gives it back by leave.
-func (g *gates) enter(c Class) (leave func(), err error) {
+// enter takes a place in a class, or refuses when there is none. The caller gives it back by leave. An organization, if it is known yet,
+// does not get the last quarter of the places: however many requests it makes and however long they take, others have theirs.
+func (g *gates) enter(c Class, org account.OrgID) (leave func(), err error) {
 	places, limited := g.limits[c]
 	if !limited {
 		return func() {}, nil
 	}
+	mine := share{c, org}
+	if org != 0 && !g.claim(mine, cap(places)-cap(places)/4) {
+		return nil, tooMuch()
+	}
 	select {
 	case places <- struct{}{}:
-		return func() { <-places }, nil
+		return func() {
+			<-places
+			g.release(mine)
+		}, nil
 	default:
-		return nil, fault.New(fault.Unavailable, "The service has more to do than it can. Try again in a moment.")
+		g.release(mine)
+		return nil, tooMuch()
+	}
+}
+
+func tooMuch() error {
+	return fault.New(fault.Unavailable, "The service has more to do than it can. Try again in a moment.")
+}
+
+// claim counts one more request of an organization, unless it has as many as it may.
+func (g *gates) claim(s share, most int) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shares[s] >= most {
+		return false
+	}
+	g.shares[s]++
+	return true
+}
+
+func (g *gates) release(s share) {
+	if s.org == 0 {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shares[s]--; g.shares[s] == 0 {
+		delete(g.shares, s)
 	}
 }
 
