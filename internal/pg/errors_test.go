@@ -182,6 +182,7 @@ func cut(t *testing.T) error {
 	line := make(chan net.Conn, 1)
 	go relay(t.Context(), l, server.Host, line)
 	server.Host = l.Addr().String()
+	server.RawQuery = "sslmode=disable" // a server without TLS would be asked twice, on two connections
 	conn, err := pgx.Connect(t.Context(), server.String())
 	if err != nil {
 		t.Fatal(err)
