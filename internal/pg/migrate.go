@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -53,22 +54,55 @@ func Migrate(ctx context.Context, db *pgxpool.Pool) ([]Migration, error) {
 	return applied, nil
 }
 
-// Migrations returns every step this binary knows, in order, with the time it was applied to this database.
+// Migrations returns every step this binary knows, in order, with the time it was applied to this database. It only reads: goose's own status
+// would create its tables.
 func Migrations(ctx context.Context, db *pgxpool.Pool) ([]Migration, error) {
-	provider, done, err := provider(db)
+	applied, err := appliedAt(ctx, db)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
-	statuses, err := provider.Status(ctx)
+	files, err := fs.Glob(MigrationFiles(), "*.sql")
+	if err != nil {
+		return nil, err
+	}
+	var all []Migration
+	for _, file := range files {
+		version, err := goose.NumericComponent(file)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Migration{Version: version, File: file, AppliedAt: applied[version]})
+	}
+	return all, nil
+}
+
+// appliedAt is when each version was applied; there is none in a database that was never migrated.
+func appliedAt(ctx context.Context, db *pgxpool.Pool) (map[int64]time.Time, error) {
+	rows, err := db.Query(ctx, `SELECT version_id, tstamp::timestamptz FROM goose_db_version WHERE is_applied`)
+	if undefined(err) {
+		return map[int64]time.Time{}, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read schema version: %w", err)
 	}
-	var all []Migration
-	for _, s := range statuses {
-		all = append(all, Migration{Version: s.Source.Version, File: s.Source.Path, AppliedAt: s.AppliedAt})
+	steps, err := pgx.CollectRows(rows, pgx.RowToStructByPos[struct {
+		Version int64
+		At      time.Time
+	}])
+	if err != nil {
+		return nil, fmt.Errorf("read schema version: %w", err)
 	}
-	return all, nil
+	applied := map[int64]time.Time{}
+	for _, s := range steps {
+		applied[s.Version] = s.At
+	}
+	return applied, nil
+}
+
+// undefined says whether a table is not there.
+func undefined(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.Code == "42P01"
 }
 
 func provider(db *pgxpool.Pool) (*goose.Provider, func(), error) {
@@ -138,7 +172,7 @@ func Check(ctx context.Context, db *pgxpool.Pool) error {
 func schemaVersion(ctx context.Context, db *pgxpool.Pool) (int64, error) {
 	var version int64
 	err := db.QueryRow(ctx, `SELECT coalesce(max(version_id) FILTER (WHERE is_applied), 0) FROM goose_db_version`).Scan(&version)
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "42P01" {
+	if undefined(err) {
 		return 0, nil
 	}
 	if err != nil {
