@@ -15,6 +15,7 @@ type carrierCmd struct {
 	Show    carrierShowCmd    `cmd:"" help:"Show a carrier and its questions."`
 	Create  carrierCreateCmd  `cmd:"" help:"Add a carrier without questions; earshot question create adds those."`
 	Rename  carrierRenameCmd  `cmd:"" help:"Give a carrier another name."`
+	Move    carrierMoveCmd    `cmd:"" help:"Give a carrier to another team."`
 	Archive carrierArchiveCmd `cmd:"" help:"Stop offering a carrier. It stays where it was used, and takes feedback all the same."`
 	Restore carrierRestoreCmd `cmd:"" help:"Offer an archived carrier again."`
 	Delete  carrierDeleteCmd  `cmd:"" help:"Delete a carrier with its questions and their options. One that has feedback is refused: archive it. Nothing is asked."`
@@ -105,6 +106,27 @@ type carrierRenameCmd struct {
 // Run renames the carrier.
 func (c *carrierRenameCmd) Run(ctx context.Context, std streams) error {
 	return c.edit(ctx, std.out, carrier.Change{Name: given(&c.Name)})
+}
+
+type carrierMoveCmd struct {
+	chosenCarrier
+	Team string `arg:"" help:"Team it is to belong to, by name or id."`
+}
+
+// Run moves the carrier.
+func (c *carrierMoveCmd) Run(ctx context.Context, std streams) error {
+	return c.with(ctx, func(s stores, v account.View) error {
+		var form fault.Form
+		team, err := teamID(ctx, s.accounts, v, &c.Team, &form)
+		if err != nil {
+			return err
+		}
+		moved, err := s.carriers.Edit(ctx, v, c.ID, carrier.Change{TeamID: team}, &form)
+		if err != nil {
+			return err
+		}
+		return printOne(std.out, c.JSON, carrierRowOf(moved))
+	})
 }
 
 type carrierArchiveCmd struct{ chosenCarrier }

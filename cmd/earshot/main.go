@@ -21,7 +21,7 @@ type commands struct {
 	Team       teamCmd       `cmd:"" help:"List, create, rename and delete teams."`
 	User       userCmd       `cmd:"" help:"List, show, create, change and delete users."`
 	Token      tokenCmd      `cmd:"" help:"Create, list and revoke access tokens."`
-	Carrier    carrierCmd    `cmd:"" help:"List, show, create, rename, archive and delete carriers."`
+	Carrier    carrierCmd    `cmd:"" help:"List, show, create, rename, move, archive and delete carriers."`
 	Question   questionCmd   `cmd:"" help:"List, show, create, change, archive and delete questions."`
 	Verify     verifyCmd     `cmd:"" help:"Recount feedback and compare with the tallies that totals come from."`
 	Completion completionCmd `cmd:"" help:"Print a script that completes commands and flags in a shell."`

@@ -16,6 +16,7 @@ type questionCmd struct {
 	Show    questionShowCmd    `cmd:"" help:"Show a question and its options."`
 	Create  questionCreateCmd  `cmd:"" help:"Add a question to a carrier. --type is needed."`
 	Set     questionSetCmd     `cmd:"" help:"Change a question. What is left out stays; its type, and a lower --max, are refused once it has answers."`
+	Reword  questionRewordCmd  `cmd:"" help:"Give an option of a question another name. Answers that chose it keep it."`
 	Archive questionArchiveCmd `cmd:"" help:"Take no new answers to a question. Those it has stay."`
 	Restore questionRestoreCmd `cmd:"" help:"Take answers to an archived question again."`
 	Delete  questionDeleteCmd  `cmd:"" help:"Delete a question with its options. One that has answers is refused: archive it. Nothing is asked."`
@@ -132,6 +133,42 @@ func (c *questionSetCmd) Run(ctx context.Context, std streams) error {
 	change := c.change(&form)
 	change.Name = given(c.Name)
 	return c.edit(ctx, std.out, change, &form)
+}
+
+type questionRewordCmd struct {
+	chosenQuestion
+	Option int64  `arg:"" help:"Id of the option, as shown."`
+	Name   string `arg:"" help:"Its new name."`
+}
+
+// Run renames the option and leaves the others as they are.
+func (c *questionRewordCmd) Run(ctx context.Context, std streams) error {
+	return c.with(ctx, func(s stores, v account.View) error {
+		q, err := s.carriers.Question(ctx, v, c.ID)
+		if err != nil {
+			return err
+		}
+		var form fault.Form
+		change := carrier.QuestionChange{}
+		found := false
+		for _, o := range q.Options {
+			if o.ArchivedAt != nil {
+				continue
+			}
+			if o.ID == c.Option {
+				o.Name, found = c.Name, true
+			}
+			change.Options = append(change.Options, carrier.OptionChange{ID: o.ID, Name: o.Name})
+		}
+		if !found {
+			form.Add("option", "is not an option that this question offers")
+		}
+		edited, err := s.carriers.EditQuestion(ctx, v, c.ID, change, &form)
+		if err != nil {
+			return err
+		}
+		return printOne(std.out, c.JSON, questionRowOf(edited))
+	})
 }
 
 type questionArchiveCmd struct{ chosenQuestion }
