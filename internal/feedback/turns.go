@@ -2,14 +2,16 @@ package feedback
 
 import (
 	"context"
+	"runtime"
 	"sync"
 
 	"earshot/internal/account"
 )
 
 // maxCounts is how many filters of one organization may be counted through an index at the same time, in this process. Those can take
-// seconds; without a limit one organization's would keep every connection busy.
-const maxCounts = 2
+// seconds; without a limit one organization's would keep every connection busy. On a machine with few processors, which may well be the
+// database's too, one leaves a processor to the others.
+var maxCounts = min(2, max(1, runtime.GOMAXPROCS(0)/2))
 
 // turns lets each organization have its heavy counts one after the other.
 type turns struct {
