@@ -66,6 +66,14 @@ bench-list: ## Measure the list at 10 million feedback, on a PostgreSQL of its o
 bench-list-clean: ## Stop the PostgreSQL of bench-list and remove its data
 	go run ./bench/list -clean
 
+.PHONY: load
+load: ## Put real servers under load: stopping, a noisy neighbour, overload; on a PostgreSQL of its own (some five minutes)
+	go run ./bench/load
+
+.PHONY: load-clean
+load-clean: ## Stop the PostgreSQL of load and remove its data
+	go run ./bench/load -clean
+
 .PHONY: docs
 docs: build ## Write docs/configuration.md anew from the commands and flags
 	bin/earshot reference >bin/configuration.md
