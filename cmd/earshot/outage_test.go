@@ -50,7 +50,7 @@ func TestCutConnectionsAreUnavailable(t *testing.T) {
 	org := initialize(t, database)
 	s := serve(t, database)
 	var clients sync.WaitGroup
-	for range 8 { // as many connections as there may be
+	for range places { // so that every connection is used
 		clients.Go(func() {
 			if a, err := s.send(http.MethodPost, "/v4/feedback", org.Token, org.feedback(), nil); err != nil || a.status != http.StatusCreated {
 				t.Errorf("before: %d %s, %v", a.status, a.body, err)
