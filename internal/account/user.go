@@ -35,6 +35,30 @@ func (s *Store) User(ctx context.Context, v View, id UserID) (User, error) {
 	return one[User](ctx, s.db, "user", `SELECT `+userColumns+` FROM app_user WHERE organization_id = $1 AND id = $2`, v.org, id)
 }
 
+// UsersByEmail finds users by e-mail address, in any spelling of its case. The key is the address as it was asked for; unknown ones are left out.
+func (s *Store) UsersByEmail(ctx context.Context, v View, emails []string) (map[string]UserID, error) {
+	rows, err := s.db.Query(ctx, `
+		SELECT g.email, u.id
+		FROM unnest($2::text[]) AS g (email)
+		JOIN app_user u ON u.organization_id = $1 AND lower(u.email) = lower(g.email)`, v.org, emails)
+	if err != nil {
+		return nil, fmt.Errorf("find users: %w", err)
+	}
+	type match struct {
+		Email string
+		ID    UserID
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[match])
+	if err != nil {
+		return nil, fmt.Errorf("find users: %w", err)
+	}
+	users := make(map[string]UserID, len(found))
+	for _, m := range found {
+		users[m.Email] = m.ID
+	}
+	return users, nil
+}
+
 // CreateUser adds a user, to the main team unless another one is given. It refuses an address that another user of the
 // organization has in any spelling of its case, an unknown role and an unknown team.
 func (s *Store) CreateUser(ctx context.Context, v View, u User, form *fault.Form) (User, error) {
@@ -109,7 +133,16 @@ func (s *Store) DeleteUser(ctx context.Context, v View, id UserID) error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `DELETE FROM feedback_owner WHERE organization_id = $1 AND user_id = $2`, v.org, id); err != nil {
+		// One by one in the order of the feedback, as when that is deleted: two such deletions would otherwise wait for each other.
+		if _, err := tx.Exec(ctx, `
+			WITH held AS MATERIALIZED (
+				SELECT feedback_id FROM feedback_owner
+				WHERE organization_id = $1 AND user_id = $2
+				ORDER BY feedback_id
+				FOR UPDATE
+			)
+			DELETE FROM feedback_owner w USING held h
+			WHERE w.organization_id = $1 AND w.user_id = $2 AND w.feedback_id = h.feedback_id`, v.org, id); err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, `DELETE FROM app_user WHERE organization_id = $1 AND id = $2`, v.org, id)

@@ -47,8 +47,8 @@ type Applied struct {
 }
 
 // Apply makes a change to the records with these ids, with their history and tallies. Ids that no longer exist are passed over, and records
-// that are so already stay as they are. The records are locked in the order of their ids: whoever changes several in one transaction
-// goes upwards.
+// that are so already stay as they are. What the dictionary lacks is added first, then the records are locked in the order of their ids: a
+// transaction makes one change, or it would wait for others' new values while others wait for its records.
 func (s *Store) Apply(ctx context.Context, q pg.Querier, v account.View, by By, c Change, ids []int64) (Applied, error) {
 	if err := whole(v); err != nil {
 		return Applied{}, err
@@ -69,11 +69,18 @@ func (s *Store) Apply(ctx context.Context, q pg.Querier, v account.View, by By, 
 
 // Change makes a change to one record. A record that is not there is fault.NotFound.
 func (s *Store) Change(ctx context.Context, v account.View, by By, c Change, id int64) error {
-	done, err := s.Apply(ctx, s.db, v, by, c, []int64{id})
-	if err == nil && done.Found == 0 {
-		return fault.Missing("feedback")
+	change := func(q pg.Querier) error {
+		done, err := s.Apply(ctx, q, v, by, c, []int64{id})
+		if err == nil && done.Found == 0 {
+			return fault.Missing("feedback")
+		}
+		return err
 	}
-	return err
+	if c.Verb == Move || c.Verb == Detach {
+		return change(s.db)
+	}
+	// Names and values that came into the dictionary for a record that is not there go with the transaction.
+	return pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error { return change(tx) })
 }
 
 // whole refuses a view narrowed to one owner: those only read.
@@ -134,26 +141,30 @@ func (s *Store) SetStatus(ctx context.Context, v account.View, by By, id int64, 
 	return s.ByID(ctx, v, id, Parts{Attributes: true, Items: true})
 }
 
-// edit changes attributes: one round trip when every value is in the dictionary, a second one that adds what is missing when not.
+// lockSQL holds records, in the order of their ids. It is a statement of its own where the next one looks beyond the record: that one then sees
+// what others changed while this one waited for them.
+const lockSQL = `SELECT FROM feedback WHERE organization_id = $1 AND id = ANY($2) ORDER BY id FOR UPDATE`
+
+// edit changes attributes, in one round trip. A value that somebody else attached a moment ago may be new to the dictionary, hence the lock
+// before it. To attach nothing is nothing, whatever the name.
 func (s *Store) edit(ctx context.Context, q pg.Querier, v account.View, by By, c Change, ids []int64) (Applied, error) {
-	touched := make([]string, len(c.Attributes))
-	for i, a := range c.Attributes {
-		touched[i] = a.Name
+	touched := []string{}
+	for _, a := range c.Attributes {
+		if c.Verb != Attach || len(a.Values) > 0 {
+			touched = append(touched, a.Name)
+		}
 	}
 	in := arguments([]draft{{New: New{Attributes: c.Attributes}}})
-	args := []any{
-		v.Org(), ids, optional(by.TokenID), optional(by.UserID), optional(by.OperationID), c.Verb, touched, in.names, in.textSums,
-	}
 	var done Applied
 	var complete bool
-	read := func(row pgx.Row) error { return row.Scan(&complete, &done.Found, &done.Changed) }
-	if err := read(q.QueryRow(ctx, editSQL, args...)); err != nil || complete {
-		return done, err
-	}
 	b := &pgx.Batch{}
-	b.Queue(insertAttributesSQL, v.Org(), touched)
-	b.Queue(insertValuesSQL, v.Org(), in.names, in.texts, in.folded, in.textSums, in.numbers, in.nums)
-	b.Queue(editSQL, args...).QueryRow(read)
+	if c.Verb != Detach {
+		b.Queue(insertAttributesSQL, v.Org(), touched)
+		b.Queue(insertValuesSQL, v.Org(), in.names, in.texts, in.folded, in.textSums, in.numbers, in.nums)
+	}
+	b.Queue(lockSQL, v.Org(), ids)
+	b.Queue(editSQL, v.Org(), ids, optional(by.TokenID), optional(by.UserID), optional(by.OperationID), c.Verb, touched, in.names, in.textSums).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&complete, &done.Found, &done.Changed) })
 	if err := q.SendBatch(ctx, b).Close(); err != nil {
 		return Applied{}, err
 	}

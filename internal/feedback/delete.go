@@ -43,45 +43,27 @@ func (s *Store) Delete(ctx context.Context, v account.View, q fql.Query, limit i
 	}
 	var d Deletion
 	err = pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
+		var ids []int64
 		b := &pgx.Batch{}
 		b.Queue(`SET LOCAL plan_cache_mode = force_custom_plan`)
 		b.Queue(total.sql, total.args...).QueryRow(func(row pgx.Row) error { return row.Scan(&d.Matching) })
-		// Rows are locked by id, as everywhere; what changed meanwhile is looked at again before it is deleted.
+		// Rows are locked by id, as everywhere; what changed meanwhile is looked at again before it is picked.
 		b.Queue(`
-			WITH picked AS MATERIALIZED (
-				SELECT f.id FROM feedback f
-				WHERE `+where+`
-				ORDER BY f.id
-				LIMIT `+args.Bind(limit)+`
-				FOR UPDATE OF f
-			), gone AS (
-				DELETE FROM feedback f USING picked p
-				WHERE f.organization_id = $1 AND f.id = p.id
-				RETURNING f.*
-			), content AS (
-				DELETE FROM feedback_content c USING gone g
-				WHERE c.organization_id = $1 AND c.feedback_id = g.id
-			), history AS (
-				DELETE FROM feedback_history h USING gone g
-				WHERE h.organization_id = $1 AND h.feedback_id = g.id
-			), delta AS (
-				INSERT INTO feedback_delta (organization_id, carrier_id, day, source, status, nps, n, sat_n, sat_sum, completed_n,
-				                            sentiment_n, sentiment_sum, value_ids, value_n, value_sat_n, value_sat_sum)
-				SELECT $1, carrier_id, day, source, status, coalesce(nps_profile, 0), -1,
-				       -(satisfaction IS NOT NULL)::int, -coalesce(satisfaction, 0), -(completed_at IS NOT NULL)::int,
-				       -(sentiment IS NOT NULL)::int, -coalesce(sentiment, 0),
-				       attribute_value_ids || topic_ids || answer_ids, -1,
-				       -(satisfaction IS NOT NULL)::int, -coalesce(satisfaction, 0)
-				FROM gone
-			)
-			SELECT count(*) FROM gone`, args...).QueryRow(func(row pgx.Row) error { return row.Scan(&d.Deleted) })
+			SELECT f.id FROM feedback f
+			WHERE `+where+`
+			ORDER BY f.id
+			LIMIT `+args.Bind(limit)+`
+			FOR UPDATE OF f`, args...).Query(func(rows pgx.Rows) (err error) {
+			ids, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+			return err
+		})
 		if err := tx.SendBatch(ctx, b).Close(); err != nil {
 			return err
 		}
 		if expected != nil && *expected != d.Matching {
 			return SelectionChanged(*expected, d.Matching)
 		}
-		return nil
+		return remove(ctx, tx, v, ids, &d.Deleted)
 	})
 	if err != nil {
 		return Deletion{}, tooBroad(err, "delete feedback")
@@ -89,4 +71,36 @@ func (s *Store) Delete(ctx context.Context, v account.View, q fql.Query, limit i
 	// Another deletion may have been faster with some of them.
 	d.Matching = max(d.Matching, d.Deleted)
 	return d, nil
+}
+
+// remove deletes records that are locked, in statements of their own: history that somebody wrote while they were waited for goes too.
+// Ownerships are held in one order, as by those who delete a user; the records take them along.
+func remove(ctx context.Context, tx pgx.Tx, v account.View, ids []int64, deleted *int64) error {
+	b := &pgx.Batch{}
+	b.Queue(`
+		SELECT FROM feedback_owner
+		WHERE organization_id = $1 AND feedback_id = ANY($2)
+		ORDER BY feedback_id, user_id
+		FOR UPDATE`, v.Org(), ids)
+	b.Queue(`
+		WITH gone AS (
+			DELETE FROM feedback
+			WHERE organization_id = $1 AND id = ANY($2)
+			RETURNING *
+		), content AS (
+			DELETE FROM feedback_content WHERE organization_id = $1 AND feedback_id = ANY($2)
+		), history AS (
+			DELETE FROM feedback_history WHERE organization_id = $1 AND feedback_id = ANY($2)
+		), delta AS (
+			INSERT INTO feedback_delta (organization_id, carrier_id, day, source, status, nps, n, sat_n, sat_sum, completed_n,
+			                            sentiment_n, sentiment_sum, value_ids, value_n, value_sat_n, value_sat_sum)
+			SELECT $1, carrier_id, day, source, status, coalesce(nps_profile, 0), -1,
+			       -(satisfaction IS NOT NULL)::int, -coalesce(satisfaction, 0), -(completed_at IS NOT NULL)::int,
+			       -(sentiment IS NOT NULL)::int, -coalesce(sentiment, 0),
+			       attribute_value_ids || topic_ids || answer_ids, -1,
+			       -(satisfaction IS NOT NULL)::int, -coalesce(satisfaction, 0)
+			FROM gone
+		)
+		SELECT count(*) FROM gone`, v.Org(), ids).QueryRow(func(row pgx.Row) error { return row.Scan(deleted) })
+	return tx.SendBatch(ctx, b).Close()
 }

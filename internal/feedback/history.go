@@ -41,9 +41,9 @@ const (
 	attributeField
 )
 
-// History returns a page of what was done to a record, the newest first, strictly before the event with the id before when that is not 0, and how
-// many events there are. A record outside the view is fault.NotFound.
-func (s *Store) History(ctx context.Context, v account.View, id, before int64, size int) ([]Event, int64, error) {
+// History returns a page of what was done to a record, the newest first, and how many events there are. It continues strictly past the event
+// after, when one is given. A record outside the view is fault.NotFound.
+func (s *Store) History(ctx context.Context, v account.View, id int64, after *int64, size int) ([]Event, int64, error) {
 	if _, err := s.ByID(ctx, v, id, Parts{}); err != nil {
 		return nil, 0, err
 	}
@@ -54,9 +54,9 @@ func (s *Store) History(ctx context.Context, v account.View, id, before int64, s
 		SELECT id, at, coalesce(token_id, 0) AS token_id, coalesce(user_id, 0) AS user_id, coalesce(operation_id, 0) AS operation_id,
 		       coalesce(attribute_id, 0) AS attribute_id, field, before, after
 		FROM feedback_history
-		WHERE organization_id = $1 AND feedback_id = $2 AND ($3 = 0 OR id < $3)
+		WHERE organization_id = $1 AND feedback_id = $2 AND ($3::bigint IS NULL OR id < $3)
 		ORDER BY id DESC
-		LIMIT $4`, v.Org(), id, before, size).Query(func(rows pgx.Rows) (err error) {
+		LIMIT $4`, v.Org(), id, after, size).Query(func(rows pgx.Rows) (err error) {
 		stored, err = pgx.CollectRows(rows, pgx.RowToStructByName[storedEvent])
 		return err
 	})

@@ -9,9 +9,14 @@ import (
 
 	"earshot/internal/account"
 	"earshot/internal/fault"
+	"earshot/internal/pg"
 )
 
-// Own makes users owners of a record; who is one already stays so. A record that is not there is fault.NotFound.
+// ErrUserGone says that somebody who should become an owner was deleted a moment before.
+var ErrUserGone = errors.New("a user is gone")
+
+// Own makes users owners of a record; who is one already stays so. A record that is not there is fault.NotFound; of users that are not all there
+// none becomes an owner, and the answer is ErrUserGone.
 func (s *Store) Own(ctx context.Context, v account.View, by By, id int64, users []account.UserID) error {
 	return s.changeOwners(ctx, v, by, id, users, true)
 }
@@ -26,18 +31,19 @@ func (s *Store) changeOwners(ctx context.Context, v account.View, by By, id int6
 		return err
 	}
 	err := pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
-		// A statement of its own: the next one sees what others changed while this one waited for them.
-		var found bool
-		err := tx.QueryRow(ctx, `SELECT true FROM feedback WHERE organization_id = $1 AND id = $2 FOR UPDATE`, v.Org(), id).Scan(&found)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return fault.Missing("feedback")
-		}
+		found, err := tx.Exec(ctx, lockSQL, v.Org(), []int64{id})
 		if err != nil {
 			return err
+		}
+		if found.RowsAffected() == 0 {
+			return fault.Missing("feedback")
 		}
 		_, err = tx.Exec(ctx, ownersSQL, v.Org(), id, optional(by.TokenID), optional(by.UserID), optional(by.OperationID), users, add)
 		return err
 	})
+	if pg.Violates(err, "feedback_owner_user") {
+		return ErrUserGone
+	}
 	if err != nil {
 		return fmt.Errorf("change owners: %w", err)
 	}

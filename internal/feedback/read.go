@@ -104,14 +104,15 @@ func (s *Store) addAttributes(ctx context.Context, v account.View, page []Record
 		return nil
 	}
 	type entry struct {
-		ID       int64
-		Name     string
-		Label    string
-		Text     string
-		IsNumber bool
+		ID          int64
+		AttributeID int64
+		Name        string
+		Label       string
+		Text        string
+		IsNumber    bool
 	}
 	rows, err := s.db.Query(ctx, `
-		SELECT v.id, a.name, a.label, v.text, v.is_number
+		SELECT v.id, v.attribute_id, a.name, a.label, v.text, v.is_number
 		FROM attribute_value v
 		JOIN attribute a ON a.organization_id = v.organization_id AND a.id = v.attribute_id
 		WHERE v.organization_id = $1 AND v.id = ANY($2)`, v.Org(), ids)
@@ -122,21 +123,24 @@ func (s *Store) addAttributes(ctx context.Context, v account.View, page []Record
 	if err != nil {
 		return fmt.Errorf("read attributes: %w", err)
 	}
-	dictionary := make(map[int64]entry, len(entries))
+	dictionary := make(map[int64]entry, 2*len(entries))
 	for _, e := range entries {
-		dictionary[e.ID] = e
+		dictionary[e.ID], dictionary[e.AttributeID] = e, e
 	}
 	for i := range page {
 		rec := &page[i]
 		for _, id := range rec.valueIDs {
 			e, ok := dictionary[id]
 			if !ok {
-				continue // the presence of an attribute, not a value
+				continue
 			}
 			at := slices.IndexFunc(rec.Attributes, func(a Attribute) bool { return a.Name == e.Name })
 			if at < 0 {
 				at = len(rec.Attributes)
 				rec.Attributes = append(rec.Attributes, Attribute{Name: e.Name, Label: e.Label})
+			}
+			if id == e.AttributeID {
+				continue // the presence of the attribute, which keeps its place whatever its values
 			}
 			values := &rec.Attributes[at].Values
 			*values = append(*values, Value{Text: e.Text, IsNumber: e.IsNumber})

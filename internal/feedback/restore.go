@@ -23,8 +23,7 @@ func (s *Store) Restore(ctx context.Context, tx pgx.Tx, v account.View, by By, o
 	}
 	var done Restored
 	b := &pgx.Batch{}
-	// A statement of its own: what others changed while this one waited for them is seen by the next ones.
-	b.Queue(`SELECT FROM feedback WHERE organization_id = $1 AND id = ANY($2) ORDER BY id FOR UPDATE`, v.Org(), ids)
+	b.Queue(lockSQL, v.Org(), ids)
 	for _, sql := range []string{restoreStatusSQL, restoreAttributesSQL} {
 		b.Queue(sql, v.Org(), ids, optional(by.TokenID), optional(by.UserID), optional(by.OperationID), operation).
 			QueryRow(func(row pgx.Row) error {
@@ -74,8 +73,8 @@ WITH saved AS MATERIALIZED (
         FROM (` + savedSQL + `3) AS s
     ) AS s
     WHERE f.organization_id = $1 AND f.id = ANY($2)
-), edited AS (
-    SELECT f.id, f.day, f.nps, f.satisfaction, f.ids, ARRAY(
+), merged AS MATERIALIZED (
+    SELECT o.id, o.day, o.nps, o.satisfaction, o.ids, ` + tagsSQL + ` AS tags, ARRAY(
                SELECT id
                FROM (
                    SELECT unnest(back.ids) AS id, unnest(back.places) AS place
@@ -83,35 +82,38 @@ WITH saved AS MATERIALIZED (
                    SELECT k.id, free.place
                    FROM (
                        SELECT u.id, row_number() OVER (ORDER BY u.place) AS n
-                       FROM unnest(f.ids) WITH ORDINALITY AS u (id, place)
-                       WHERE u.id <> ALL (f.gone)
+                       FROM unnest(o.ids) WITH ORDINALITY AS u (id, place)
+                       WHERE u.id <> ALL (o.gone)
                    ) AS k
                    JOIN (
                        SELECT g AS place, row_number() OVER (ORDER BY g) AS n
-                       FROM generate_series(1, cardinality(f.ids) + cardinality(back.ids)) AS g
+                       FROM generate_series(1, cardinality(o.ids) + cardinality(back.ids)) AS g
                        WHERE g <> ALL (back.places)
                    ) AS free USING (n)
                ) AS merged
                ORDER BY place
            ) AS new_ids
-    FROM saved f
+    FROM saved o
     CROSS JOIN LATERAL (
-        SELECT coalesce(array_agg(u.id), '{}') AS ids, coalesce(array_agg(u.place::integer), '{}') AS places
-        FROM (` + savedSQL + `3) AS s
+        SELECT coalesce(array_agg(u.id), '{}') AS ids, coalesce(array_agg(u.place), '{}') AS places
+        FROM (SELECT o.id) AS f, LATERAL (` + savedSQL + `3) AS s
         CROSS JOIN LATERAL unnest(s.attribute_id || s.before, s.places) AS u (id, place)
         WHERE NOT s.again AND u.place IS NOT NULL
     ) AS back
-    WHERE f.gone <> '{}'
-), part AS (
-    SELECT e.id AS feedback_id, t.id AS attribute_id, coalesce(had.ids, '{}') AS before, coalesce(had.places, '{}') AS places,
-           t.before AS members, e.new_ids
+    WHERE o.gone <> '{}'
+), edited AS MATERIALIZED (
+    SELECT m.*, ARRAY(SELECT unnest(m.new_ids) EXCEPT SELECT unnest(m.ids) ORDER BY 1) AS added,
+           ARRAY(SELECT unnest(m.ids) EXCEPT SELECT unnest(m.new_ids) ORDER BY 1) AS gone
+    FROM merged m
+), part AS MATERIALIZED (
+    SELECT e.id AS feedback_id, t.id AS attribute_id, had.ids AS before, had.places, t.after
     FROM edited e
     CROSS JOIN LATERAL (
-        SELECT s.attribute_id AS id, s.before
+        SELECT s.attribute_id AS id, s.before AS after
         FROM (SELECT e.id) AS f, LATERAL (` + savedSQL + `3) AS s
         WHERE NOT s.again
     ) AS t
-    LEFT JOIN LATERAL (` + hadSQL + `) AS had ON t.id = ANY (e.ids)
+    CROSS JOIN LATERAL (` + hadSQL + `) AS had
     WHERE e.new_ids <> e.ids
 )` + changedSQL + `
 SELECT (SELECT count(*) FROM changed), ARRAY(SELECT id FROM saved WHERE again ORDER BY id)`
