@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"earshot/internal/account"
-	"earshot/internal/feedback"
 	"earshot/internal/operation"
 )
 
@@ -28,12 +27,12 @@ type operating struct {
 
 func (c operating) with(ctx context.Context, do func(*operation.Store, account.View) error) error {
 	var m mistakes
-	settings := operation.Settings{InRequest: 1_000, UndoFor: m.duration("undo-for", c.UndoFor)}
+	undoFor := m.duration("undo-for", c.UndoFor)
 	if err := m.err(); err != nil {
 		return err
 	}
 	return c.organization.with(ctx, func(s stores, v account.View) error {
-		operations, err := operation.NewStore(s.db, feedback.NewStore(s.db, s.db, s.carriers), settings)
+		operations, err := s.operations(undoFor)
 		if err != nil {
 			return err
 		}

@@ -2,12 +2,16 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"earshot/internal/account"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
+	"earshot/internal/feedback"
+	"earshot/internal/operation"
 	"earshot/internal/pg"
 )
 
@@ -23,6 +27,12 @@ type stores struct {
 	db       *pgxpool.Pool
 	accounts *account.Store
 	carriers *carrier.Store
+}
+
+// operations are the bulk changes, with how long they can be undone.
+func (s stores) operations(undoFor time.Duration) (*operation.Store, error) {
+	records := feedback.NewStore(s.db, s.db, s.carriers)
+	return operation.NewStore(s.db, s.accounts, s.carriers, records, operation.Settings{InRequest: 1_000, UndoFor: undoFor})
 }
 
 // use opens the database, which must be up to date, and hands its stores to do.
@@ -118,18 +128,25 @@ type orgSetCmd struct {
 	output
 	NameTo   *string `placeholder:"NAME" help:"Another name."`
 	Strict   *bool   `negatable:"" help:"Refuse feedback for carriers and questions that nobody registered; --no-strict registers them on first sight."`
-	TimeZone *string `placeholder:"ZONE" help:"Zone in which its days are counted, such as Europe/Paris. It is fixed once there is feedback."`
+	TimeZone *string `placeholder:"ZONE" help:"Zone in which its days are counted, such as Europe/Paris. Feedback that is there is moved to its days in the new zone by the workers."`
 }
 
 // Run changes the organization.
 func (c *orgSetCmd) Run(ctx context.Context, std streams) error {
 	return c.with(ctx, func(s stores, v account.View) error {
+		operations, err := s.operations(0)
+		if err != nil {
+			return err
+		}
 		var form fault.Form
-		org, err := s.accounts.ChangeOrganization(ctx, v, account.OrganizationChange{
+		org, started, err := operations.ChangeOrganization(ctx, v, feedback.By{}, account.OrganizationChange{
 			Name: given(c.NameTo), TimeZone: given(c.TimeZone), StrictCarriers: c.Strict,
 		}, &form)
 		if err != nil {
 			return err
+		}
+		if started != 0 {
+			fmt.Fprintf(std.err, "Feedback is being counted on its days in the new zone, by operation %d.\n", started)
 		}
 		return printOne(std.out, c.JSON, orgRowOf(org))
 	})

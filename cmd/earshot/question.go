@@ -3,19 +3,19 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"earshot/internal/account"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
+	"earshot/internal/feedback"
 )
 
 type questionCmd struct {
 	List    questionListCmd    `cmd:"" help:"List a carrier's questions in their order."`
 	Show    questionShowCmd    `cmd:"" help:"Show a question and its options."`
 	Create  questionCreateCmd  `cmd:"" help:"Add a question to a carrier. --type is needed."`
-	Set     questionSetCmd     `cmd:"" help:"Change a question. What is left out stays; its type, and a lower --max, are refused once it has answers."`
+	Set     questionSetCmd     `cmd:"" help:"Change a question. What is left out stays. With another --type or --max its answers are scored again by the workers."`
 	Archive questionArchiveCmd `cmd:"" help:"Take no new answers to a question. Those it has stay."`
 	Restore questionRestoreCmd `cmd:"" help:"Take answers to an archived question again."`
 	Delete  questionDeleteCmd  `cmd:"" help:"Delete a question with its options. One that has answers is refused: archive it. Nothing is asked."`
@@ -46,13 +46,20 @@ type chosenQuestion struct {
 }
 
 // edit changes the question and prints it; what is wrong with the flags may have been noted already.
-func (c chosenQuestion) edit(ctx context.Context, out io.Writer, change carrier.QuestionChange, form *fault.Form) error {
+func (c chosenQuestion) edit(ctx context.Context, std streams, change carrier.QuestionChange, form *fault.Form) error {
 	return c.with(ctx, func(s stores, v account.View) error {
-		edited, err := s.carriers.EditQuestion(ctx, v, c.ID, change, form)
+		operations, err := s.operations(0)
 		if err != nil {
 			return err
 		}
-		return printOne(out, c.JSON, questionRowOf(edited))
+		edited, started, err := operations.EditQuestion(ctx, v, feedback.By{}, c.ID, change, form)
+		if err != nil {
+			return err
+		}
+		if started != 0 {
+			fmt.Fprintf(std.err, "Its answers are being scored again, by operation %d.\n", started)
+		}
+		return printOne(std.out, c.JSON, questionRowOf(edited))
 	})
 }
 
@@ -131,21 +138,21 @@ func (c *questionSetCmd) Run(ctx context.Context, std streams) error {
 	var form fault.Form
 	change := c.change(&form)
 	change.Name = given(c.Name)
-	return c.edit(ctx, std.out, change, &form)
+	return c.edit(ctx, std, change, &form)
 }
 
 type questionArchiveCmd struct{ chosenQuestion }
 
 // Run archives the question.
 func (c *questionArchiveCmd) Run(ctx context.Context, std streams) error {
-	return c.edit(ctx, std.out, carrier.QuestionChange{Archived: new(true)}, &fault.Form{})
+	return c.edit(ctx, std, carrier.QuestionChange{Archived: new(true)}, &fault.Form{})
 }
 
 type questionRestoreCmd struct{ chosenQuestion }
 
 // Run takes the question out of the archive.
 func (c *questionRestoreCmd) Run(ctx context.Context, std streams) error {
-	return c.edit(ctx, std.out, carrier.QuestionChange{Archived: new(false)}, &fault.Form{})
+	return c.edit(ctx, std, carrier.QuestionChange{Archived: new(false)}, &fault.Form{})
 }
 
 type questionDeleteCmd struct{ chosenQuestion }

@@ -137,7 +137,7 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	records := feedback.NewStore(db, reads, carriers)
-	operations, err := operation.NewStore(db, records, s.operations)
+	operations, err := operation.NewStore(db, accounts, carriers, records, s.operations)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 		if err != nil {
 			return err
 		}
-		defer workers.stop(log)
+		defer workers.stop(ctx, log)
 		loops.Go(func() { operations.Run(background, log) })
 	}
 	if s.role == "worker" {

@@ -49,11 +49,11 @@ func startWorkers(ctx context.Context, s pg.Settings, operations *operation.Stor
 }
 
 // stop lets each job finish what it has begun with and leaves the rest of it in the queue.
-func (w *workers) stop(log *slog.Logger) {
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+func (w *workers) stop(ctx context.Context, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
 	if err := w.client.StopAndCancel(ctx); err != nil {
-		log.Warn("a job did not stop in time", "error", pg.Describe(err))
+		log.WarnContext(ctx, "a job did not stop in time", "error", pg.Describe(err))
 	}
 	w.db.Close()
 }

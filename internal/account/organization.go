@@ -10,7 +10,6 @@ import (
 	_ "time/tzdata" // a zone that was accepted is known wherever the binary runs
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"earshot/internal/fault"
 	"earshot/internal/pg"
@@ -23,16 +22,15 @@ type OrganizationChange struct {
 	StrictCarriers *bool
 }
 
-const zoneIsFixed = "can be changed only while there is no feedback: its days are counted in this zone"
-
 // Organization returns the organization that is seen.
 func (s *Store) Organization(ctx context.Context, v View) (Organization, error) {
 	return one[Organization](ctx, s.db, "organization", organizationSQL+` WHERE o.id = $1`, v.org)
 }
 
-// ChangeOrganization makes the changes and returns the result. It refuses a name that is in use, a time zone that Go or
-// PostgreSQL does not know, and another time zone once there is feedback.
-func (s *Store) ChangeOrganization(ctx context.Context, v View, c OrganizationChange, form *fault.Form) (Organization, error) {
+// ChangeOrganization makes the changes and returns the result. It refuses a name that is in use and a time zone that Go or
+// PostgreSQL does not know. In another time zone feedback may belong to another day: then rezone is called in the same transaction, and
+// whoever does that work ends it with Rezoned.
+func (s *Store) ChangeOrganization(ctx context.Context, v View, c OrganizationChange, form *fault.Form, rezone func(pgx.Tx) error) (Organization, error) {
 	c.Name, c.TimeZone = trimmed(form, "name", c.Name), trimmed(form, "time_zone", c.TimeZone)
 	rezoned, err := s.checkOrganization(ctx, v, c, form)
 	if err != nil {
@@ -40,7 +38,11 @@ func (s *Store) ChangeOrganization(ctx context.Context, v View, c OrganizationCh
 	}
 	err = pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
 		if rezoned {
-			if err := setZone(ctx, tx, v, c.TimeZone, form); err != nil {
+			_, err := tx.Exec(ctx, `UPDATE organization SET time_zone = $2, rezoning = true WHERE id = $1`, v.org, c.TimeZone)
+			if err != nil {
+				return err
+			}
+			if err := rezone(tx); err != nil {
 				return err
 			}
 		}
@@ -62,15 +64,14 @@ func (s *Store) ChangeOrganization(ctx context.Context, v View, c OrganizationCh
 // checkOrganization notes what cannot be changed so, and reports whether the zone is to be another one.
 func (s *Store) checkOrganization(ctx context.Context, v View, c OrganizationChange, form *fault.Form) (rezoned bool, err error) {
 	var zone string
-	var taken, known, used bool
+	var taken, known bool
 	// Names are unique over all organizations: an operator tells them apart by it.
 	err = s.db.QueryRow(ctx, `
 		SELECT o.time_zone,
 		       EXISTS (SELECT FROM organization n WHERE n.name = $2 AND n.id <> $1),
-		       $3 = '' OR EXISTS (SELECT FROM pg_timezone_names WHERE name = $3),
-		       EXISTS (SELECT FROM feedback WHERE organization_id = $1)
+		       $3 = '' OR EXISTS (SELECT FROM pg_timezone_names WHERE name = $3)
 		FROM organization o
-		WHERE o.id = $1`, v.org, c.Name, c.TimeZone).Scan(&zone, &taken, &known, &used)
+		WHERE o.id = $1`, v.org, c.Name, c.TimeZone).Scan(&zone, &taken, &known)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, fault.Missing("organization")
 	}
@@ -81,12 +82,8 @@ func (s *Store) checkOrganization(ctx context.Context, v View, c OrganizationCha
 		form.Add("name", "is not available")
 	}
 	rezoned = c.TimeZone != "" && c.TimeZone != zone
-	switch {
-	case !rezoned:
-	case !known || !isZone(c.TimeZone):
+	if rezoned && (!known || !isZone(c.TimeZone)) {
 		form.Add("time_zone", "must be a name of the time zone database, such as Europe/Paris")
-	case used:
-		form.Add("time_zone", zoneIsFixed)
 	}
 	return rezoned, form.Err()
 }
@@ -101,26 +98,10 @@ func isZone(name string) bool {
 	return err == nil
 }
 
-// setZone changes the time zone while there is no feedback. A feedback being written takes its day from the zone it saw when it
-// began, so writers are kept out for the moment between looking and changing.
-func setZone(ctx context.Context, tx pgx.Tx, v View, zone string, form *fault.Form) error {
-	// A lock that has to be waited for makes everyone behind it wait.
-	if _, err := tx.Exec(ctx, `SET LOCAL lock_timeout = '2s'`); err != nil {
-		return err
+// Rezoned notes that every feedback belongs to its day in the organization's zone again.
+func Rezoned(ctx context.Context, tx pgx.Tx, v View) error {
+	if _, err := tx.Exec(ctx, `UPDATE organization SET rezoning = false WHERE id = $1`, v.org); err != nil {
+		return fmt.Errorf("note the new zone: %w", err)
 	}
-	_, err := tx.Exec(ctx, `LOCK TABLE feedback IN SHARE MODE`)
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "55P03" {
-		return fault.New(fault.Unavailable, "The time zone cannot be changed while so much is being written. Try again in a moment.")
-	}
-	if err != nil {
-		return err
-	}
-	tag, err := tx.Exec(ctx, `
-		UPDATE organization SET time_zone = $2
-		WHERE id = $1 AND NOT EXISTS (SELECT FROM feedback WHERE organization_id = $1)`, v.org, zone)
-	if err == nil && tag.RowsAffected() == 0 {
-		form.Add("time_zone", zoneIsFixed)
-		return form.Err()
-	}
-	return err
+	return nil
 }

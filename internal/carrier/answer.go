@@ -50,71 +50,139 @@ type Result struct {
 // Check reads items against the rules and notes in the form what they break, at items.N.field. Archived questions and
 // options take no new answers. A question the rules do not cover is read as the text question it will be registered as.
 func (r *Rules) Check(items []Item, form *fault.Form) Result {
-	res := Result{Completed: len(items) > 0}
-	sum, scales := new(big.Rat), int64(0)
-	seen := map[[2]int64]bool{}
-	answered := map[int64]bool{}
+	var s scoring
+	s.Completed = len(items) > 0
 	for n, item := range items {
-		q, ok := r.questions[item.QuestionID]
-		if !ok {
-			q = Question{ID: item.QuestionID, Type: Text}
-		}
-		c := checker{q: q, path: fmt.Sprintf("items.%d.", n), form: form}
+		q := r.question(item.QuestionID)
+		c := checker{q: q, options: q.offered(), path: fmt.Sprintf("items.%d.", n), form: form}
 		if q.ArchivedAt != nil {
 			form.Add(c.path+"question_id", "is archived and takes no new answers")
 		}
 		answer, score := c.check(item)
-		res.Answers = append(res.Answers, answer)
-		once := [2]int64{q.ID, answer.OptionID}
-		if !q.Type.repeats() {
-			once[1] = 0
-		}
-		if seen[once] {
+		s.Answers = append(s.Answers, answer)
+		if s.again(q, answer) {
 			form.Add(c.path+"question_id", "is answered twice")
 		}
-		seen[once] = answer.OptionID != 0 || !q.Type.repeats() // an option that was not found is no second one
 		if answer.Value == "" {
-			res.Completed = false
+			s.Completed = false
 			continue
 		}
-		if !answered[q.ID] {
-			answered[q.ID] = true
-			res.AnswerIDs = append(res.AnswerIDs, q.PresenceID)
-		}
-		switch q.Type {
-		case Choice, MultipleChoice:
-			res.AnswerIDs = append(res.AnswerIDs, answer.OptionID)
-		case Text, Textarea:
-			res.Texts = append(res.Texts, answer)
-		case NPS, Smiley, Rating, Slider, CES, RatingsTable:
-			if id, ok := q.scores[scoreKey{answer.OptionID, score}]; ok {
-				res.AnswerIDs = append(res.AnswerIDs, id)
-			}
-			if q.Type == NPS && res.Profile == 0 {
-				res.Profile = profile(score)
-			}
-			if q.Type != CES { // effort is no satisfaction
-				_, top := q.scale()
-				sum.Add(sum, big.NewRat(int64(score)*100, int64(top)))
-				scales++
-			}
-		case Date, Number:
-		}
+		s.add(q, answer, score)
 	}
 	for _, id := range r.required {
-		res.Completed = res.Completed && answered[id]
+		s.Completed = s.Completed && s.answered[id]
 	}
-	if scales > 0 {
-		res.Scale = sum.Quo(sum, big.NewRat(scales, 1))
+	return s.result()
+}
+
+// Reread reads answers that were accepted once against the rules as they are now. One that no longer fits its question is kept and worth
+// nothing. Completed says nothing: whether a feedback was complete was decided when it came.
+func (r *Rules) Reread(answers []Answer) Result {
+	var s scoring
+	for _, stored := range answers {
+		q := r.question(stored.QuestionID)
+		item := Item{QuestionID: stored.QuestionID, Value: stored.Value}
+		if slices.ContainsFunc(q.Options, func(o Option) bool { return o.ID == stored.OptionID }) {
+			item.OptionID = stored.OptionID
+			if q.Type != RatingsTable {
+				item.Value = "" // the option may have another name by now
+			}
+		}
+		var form fault.Form
+		answer, score := checker{q: q, options: q.Options, form: &form}.check(item)
+		switch {
+		case stored.Value == "":
+			s.Answers = append(s.Answers, stored)
+		case form.Err() != nil || s.again(q, answer):
+			s.Answers = append(s.Answers, stored)
+			s.present(q)
+		default:
+			answer.Value = stored.Value
+			s.Answers = append(s.Answers, answer)
+			s.add(q, answer, score)
+		}
 	}
-	return res
+	return s.result()
+}
+
+func (r *Rules) question(id int64) Question {
+	if q, ok := r.questions[id]; ok {
+		return q
+	}
+	return Question{ID: id, Type: Text}
+}
+
+// scoring adds up what answers are worth.
+type scoring struct {
+	Result
+	sum      big.Rat
+	scales   int64
+	seen     map[[2]int64]bool
+	answered map[int64]bool
+}
+
+// again reports whether the question, or this option of one that is answered option by option, was answered before.
+func (s *scoring) again(q Question, a Answer) bool {
+	once := [2]int64{q.ID, a.OptionID}
+	if !q.Type.repeats() {
+		once[1] = 0
+	}
+	if s.seen == nil {
+		s.seen = map[[2]int64]bool{}
+	}
+	seen := s.seen[once]
+	s.seen[once] = a.OptionID != 0 || !q.Type.repeats() // an option that was not found is no second one
+	return seen
+}
+
+// present notes that a question was answered at all.
+func (s *scoring) present(q Question) {
+	if s.answered == nil {
+		s.answered = map[int64]bool{}
+	}
+	if !s.answered[q.ID] {
+		s.answered[q.ID] = true
+		s.AnswerIDs = append(s.AnswerIDs, q.PresenceID)
+	}
+}
+
+// add counts an answer that fits.
+func (s *scoring) add(q Question, a Answer, score int16) {
+	s.present(q)
+	switch q.Type {
+	case Choice, MultipleChoice:
+		s.AnswerIDs = append(s.AnswerIDs, a.OptionID)
+	case Text, Textarea:
+		s.Texts = append(s.Texts, a)
+	case NPS, Smiley, Rating, Slider, CES, RatingsTable:
+		if id, ok := q.scores[scoreKey{a.OptionID, score}]; ok {
+			s.AnswerIDs = append(s.AnswerIDs, id)
+		}
+		if q.Type == NPS && s.Profile == 0 {
+			s.Profile = profile(score)
+		}
+		if q.Type != CES { // effort is no satisfaction
+			_, top := q.scale()
+			s.sum.Add(&s.sum, big.NewRat(int64(score)*100, int64(top)))
+			s.scales++
+		}
+	case Date, Number:
+	}
+}
+
+func (s *scoring) result() Result {
+	if s.scales > 0 {
+		s.Scale = s.sum.Quo(&s.sum, big.NewRat(s.scales, 1))
+	}
+	return s.Result
 }
 
 // checker reads one item.
 type checker struct {
-	q    Question
-	path string
-	form *fault.Form
+	q       Question
+	options []Option // those that count
+	path    string
+	form    *fault.Form
 }
 
 // check returns the answer and, for a scale, its score. An empty value is kept as it is and worth nothing.
@@ -171,13 +239,12 @@ func (c checker) option(item Item, field string) Option {
 		c.form.Add(c.path+field, "is required: the row of the table, by name, or its question_option_id")
 		return Option{}
 	}
-	offered := c.q.offered()
-	for _, o := range offered {
+	for _, o := range c.options {
 		if (item.OptionID == 0 || item.OptionID == o.ID) && (item.Option == "" || item.Option == o.Name) {
 			return o
 		}
 	}
-	c.form.Add(c.path+field, "must be one of the question's options: %s", optionNames(offered))
+	c.form.Add(c.path+field, "must be one of the question's options: %s", optionNames(c.options))
 	return Option{}
 }
 

@@ -71,11 +71,11 @@ func TestEditsAreAnnounced(t *testing.T) {
 			return err
 		}},
 		{"edit question", false, func(form *fault.Form) error {
-			_, err := store.EditQuestion(ctx, v, 11, carrier.QuestionChange{Type: carrier.NPS}, form)
+			_, err := store.EditQuestion(ctx, v, 11, carrier.QuestionChange{Type: carrier.NPS}, form, nobody)
 			return err
 		}},
 		{"edit question wrongly", true, func(form *fault.Form) error {
-			_, err := store.EditQuestion(ctx, v, 11, carrier.QuestionChange{Type: "stars"}, form)
+			_, err := store.EditQuestion(ctx, v, 11, carrier.QuestionChange{Type: "stars"}, form, nobody)
 			return err
 		}},
 		{"require", false, func(*fault.Form) error { return store.Require(ctx, v, 11, true) }},
@@ -91,6 +91,9 @@ func TestEditsAreAnnounced(t *testing.T) {
 		}
 	}
 }
+
+// nobody has answered yet, so nothing needs another worth.
+func nobody(pgx.Tx, carrier.Question) error { return nil }
 
 // What is archived or brought back is felt at once where it was done, although the rules were in use a moment before.
 func TestArchivingWorksAtOnce(t *testing.T) {
@@ -109,7 +112,7 @@ func TestArchivingWorksAtOnce(t *testing.T) {
 	}
 	edit := func(change carrier.QuestionChange) {
 		t.Helper()
-		if _, err := store.EditQuestion(t.Context(), v, q.ID, change, &fault.Form{}); err != nil {
+		if _, err := store.EditQuestion(t.Context(), v, q.ID, change, &fault.Form{}, nobody); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -166,7 +169,7 @@ func TestQuestionsMovedByManyAtOnce(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, err = store.EditQuestion(t.Context(), v, q.ID, carrier.QuestionChange{Order: 1 + i}, &form)
+		_, err = store.EditQuestion(t.Context(), v, q.ID, carrier.QuestionChange{Order: 1 + i}, &form, nobody)
 		return err
 	})
 	c, err := store.ByID(t.Context(), v, c.ID)
@@ -240,7 +243,7 @@ func TestEditsOfAnotherOrganizationAreUnknown(t *testing.T) {
 			return err
 		},
 		"edit question": func(v account.View, _, id int64) error {
-			_, err := store.EditQuestion(t.Context(), v, id, carrier.QuestionChange{Name: "Mine"}, &fault.Form{})
+			_, err := store.EditQuestion(t.Context(), v, id, carrier.QuestionChange{Name: "Mine"}, &fault.Form{}, nobody)
 			return err
 		},
 		"delete question": func(v account.View, _, id int64) error { return store.DeleteQuestion(t.Context(), v, id) },
@@ -271,7 +274,7 @@ func TestRegistrationAgainstEdits(t *testing.T) {
 				}
 				continue
 			}
-			if _, err := store.EditQuestion(t.Context(), v, c.Questions[0].ID, carrier.QuestionChange{Order: 1 + n}, &fault.Form{}); err != nil {
+			if _, err := store.EditQuestion(t.Context(), v, c.Questions[0].ID, carrier.QuestionChange{Order: 1 + n}, &fault.Form{}, nobody); err != nil {
 				return err
 			}
 		}

@@ -275,7 +275,8 @@ func writeScores(ctx context.Context, q pg.Querier, v account.View, id int64, t 
 		INSERT INTO question_score (organization_id, question_id, option_id, score)
 		SELECT $1, $2, o.id, n.score
 		FROM generate_series($3::int, $4::int) AS n (score)
-		LEFT JOIN question_option o ON o.organization_id = $1 AND o.question_id = $2
-		ON CONFLICT DO NOTHING`, v.Org(), id, low, high)
+		LEFT JOIN question_option o ON o.organization_id = $1 AND o.question_id = $2 AND $5
+		WHERE $5 = (o.id IS NOT NULL)
+		ON CONFLICT DO NOTHING`, v.Org(), id, low, high, t == RatingsTable)
 	return q.SendBatch(ctx, b).Close()
 }

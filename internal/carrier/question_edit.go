@@ -30,9 +30,11 @@ type OptionChange struct {
 }
 
 // EditQuestion changes a question. Options that are left out are archived: they stand where they were answered and take no
-// new answers. It refuses what Create refuses, an option of another question, and another type or a lower top of the
-// scale once there are answers. An unknown id is fault.NotFound.
-func (s *Store) EditQuestion(ctx context.Context, v account.View, id int64, c QuestionChange, form *fault.Form) (Question, error) {
+// new answers. It refuses what Create refuses and an option of another question. With another type or top of the scale, answers are worth
+// something else: then revalue is called in the same transaction. An unknown id is fault.NotFound.
+func (s *Store) EditQuestion(ctx context.Context, v account.View, id int64, c QuestionChange, form *fault.Form,
+	revalue func(pgx.Tx, Question) error,
+) (Question, error) {
 	err := s.edit(ctx, "edit question", func(tx pgx.Tx) error {
 		q, err := lockQuestion(ctx, tx, v, id)
 		if err != nil {
@@ -40,7 +42,7 @@ func (s *Store) EditQuestion(ctx context.Context, v account.View, id int64, c Qu
 		}
 		options := q.resolve(c.Options, form)
 		n := q.changed(c, options, form)
-		if err := q.refuseRescoring(ctx, tx, v, n, form); err != nil {
+		if err := form.Err(); err != nil {
 			return err
 		}
 		archived := q.ArchivedAt != nil
@@ -57,6 +59,11 @@ func (s *Store) EditQuestion(ctx context.Context, v account.View, id int64, c Qu
 		}
 		if err := q.rewrite(ctx, tx, v, n, options); err != nil {
 			return err
+		}
+		if n.Type != q.Type || q.Max != nil && n.Max != *q.Max {
+			if err := revalue(tx, q); err != nil {
+				return err
+			}
 		}
 		return place(ctx, tx, v, q.CarrierID, id, c.Order)
 	})
@@ -133,40 +140,24 @@ func (q Question) changed(c QuestionChange, options []OptionChange, form *fault.
 	return n
 }
 
-const rescored = "cannot be changed so while the question has answers, which would have to be scored again; that will become possible"
-
-// refuseRescoring notes changes that would give answers another worth, and asks for all mistakes.
-func (q Question) refuseRescoring(ctx context.Context, tx pgx.Tx, v account.View, n NewQuestion, form *fault.Form) error {
-	field := ""
-	switch {
-	case n.Type != q.Type:
-		field = "type"
-	case q.Max != nil && n.Max < *q.Max:
-		field = "max"
-	}
-	if field == "" || form.Wrong(field) {
-		return form.Err()
-	}
-	used, err := answered(ctx, tx, v, q)
-	if err != nil {
-		return err
-	}
-	if used {
-		form.Add(field, rescored)
-	}
-	return form.Err()
-}
-
-// rewrite writes the options and closed answers of a question where they change. A question that changes its type has no
-// answers, so the options it no longer takes can go.
+// rewrite writes the options and closed answers of a question where they change. Options of a type that has none go; where they were
+// answered they are archived, in case the question gets its type back.
 func (q Question) rewrite(ctx context.Context, tx pgx.Tx, v account.View, n NewQuestion, options []OptionChange) error {
 	if n.Type != q.Type && !n.Type.hasOptions() {
-		_, err := tx.Exec(ctx, `DELETE FROM question_score WHERE organization_id = $1 AND question_id = $2`, v.Org(), q.ID)
+		used, err := answered(ctx, tx, v, q)
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `DELETE FROM question_option WHERE organization_id = $1 AND question_id = $2`, v.Org(), q.ID)
-		if err != nil {
+		b := &pgx.Batch{}
+		if used {
+			b.Queue(`
+				UPDATE question_option SET archived_at = now()
+				WHERE organization_id = $1 AND question_id = $2 AND archived_at IS NULL`, v.Org(), q.ID)
+		} else {
+			b.Queue(`DELETE FROM question_score WHERE organization_id = $1 AND question_id = $2`, v.Org(), q.ID)
+			b.Queue(`DELETE FROM question_option WHERE organization_id = $1 AND question_id = $2`, v.Org(), q.ID)
+		}
+		if err := tx.SendBatch(ctx, b).Close(); err != nil {
 			return err
 		}
 	}

@@ -47,6 +47,17 @@ func (s *Store) Rules(ctx context.Context, v account.View, carrier int64, items 
 	return rules, nil
 }
 
+// Known returns the rules by which answers that were accepted once are read again: those of the carrier, and of the questions of other
+// carriers that the items answer. What was deleted since is not in them.
+func (s *Store) Known(ctx context.Context, v account.View, carrier int64, items []Item) (*Rules, error) {
+	rules, err := s.remembered(ctx, v, carrier)
+	if err != nil || rules.Cover(items) {
+		return rules, err
+	}
+	rules = rules.clone()
+	return rules, s.addStrangers(ctx, v, rules, items)
+}
+
 // Register puts the carrier and the questions that the rules do not cover on record, as text questions named after their
 // number, and returns the rules that now do. Whoever comes second finds them there.
 func (s *Store) Register(ctx context.Context, v account.View, rules *Rules, items []Item) (*Rules, error) {

@@ -26,7 +26,7 @@ const (
 	QueryTooBroad    Code = "query_too_broad"
 	SelectionChanged Code = "selection_changed"
 	NotUndoable      Code = "operation_not_undoable"
-	Finished         Code = "operation_finished"
+	NotCancellable   Code = "operation_not_cancellable"
 	RateLimited      Code = "rate_limited"
 	Unavailable      Code = "unavailable"
 	Internal         Code = "internal"

@@ -92,7 +92,7 @@ func whole(v account.View) error {
 }
 
 // optional is nil for zero, which stands for nobody or nothing.
-func optional[T ~int64](id T) *T {
+func optional[T ~int64 | ~int16](id T) *T {
 	if id == 0 {
 		return nil
 	}

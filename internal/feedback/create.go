@@ -81,19 +81,25 @@ func (s *Store) draft(ctx context.Context, v account.View, n New, form *fault.Fo
 			return draft{}, err
 		}
 	}
-	d.satisfaction = carrier.Satisfaction(d.result.Scale, nil)
 	if d.Fingerprint == "" {
 		d.Fingerprint = newFingerprint()
 	}
+	return d, d.finish()
+}
+
+// finish works out what is stored of the answers.
+func (d *draft) finish() error {
+	d.satisfaction = carrier.Satisfaction(d.result.Scale, nil)
 	stored := make([]storedItem, len(d.result.Answers))
 	for i, a := range d.result.Answers {
 		stored[i] = storedItem{Question: a.QuestionID, Value: a.Value, Option: a.OptionID, Text: slices.Contains(d.result.Texts, a)}
 	}
+	var err error
 	if d.items, err = json.Marshal(stored); err != nil {
-		return draft{}, fmt.Errorf("encode items: %w", err)
+		return fmt.Errorf("encode items: %w", err)
 	}
 	d.searchText = searchText(d.result.Texts)
-	return d, nil
+	return nil
 }
 
 func newFingerprint() string {

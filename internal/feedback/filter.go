@@ -28,7 +28,8 @@ type filter struct {
 	zone      *time.Location
 	sets      [][]int64 // for each condition, in order, the ids it means; nil where it needs none
 	questions map[int64]carrier.Question
-	joins     int // conditions rendered so far that PostgreSQL may turn into a join
+	rezoning  bool // days are being moved to another zone
+	joins     int  // conditions rendered so far that PostgreSQL may turn into a join
 }
 
 // maxJoins is how many conditions PostgreSQL may turn into joins. The time to plan them grows with their third power; those beyond are
@@ -53,8 +54,8 @@ func (s *Store) resolve(ctx context.Context, v account.View, q fql.Query) (*filt
 	var zone string
 	var questions []int64
 	b := &pgx.Batch{}
-	b.Queue(`SELECT time_zone, now() FROM organization WHERE id = $1`, v.Org()).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&zone, &f.now) })
+	b.Queue(`SELECT time_zone, rezoning, now() FROM organization WHERE id = $1`, v.Org()).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&zone, &f.rezoning, &f.now) })
 	for i, c := range conditions {
 		if c.Field == fql.Question {
 			questions = append(questions, c.Question)

@@ -84,6 +84,8 @@ func (f *filter) grain() (tally.Grain, bool) {
 		}
 	}
 	switch {
+	case timed && f.rezoning: // some days are those of another zone
+		return 0, false
 	case timed && !sourced:
 		return tally.ByDay, true
 	case timed && months:
@@ -147,7 +149,7 @@ func wholeMonths(r fql.Range, zone *time.Location) bool {
 // edged splits a period with ragged ends into the whole days between, which are summed, and the ends, which are counted. The
 // query must be one period and conditions on other dimensions, all of which hold.
 func (f *filter) edged() (total, bool, error) {
-	if f.query.Any {
+	if f.query.Any || f.rezoning {
 		return total{}, false, nil
 	}
 	var rest []fql.Condition

@@ -5,6 +5,7 @@ import (
 
 	"earshot/internal/account"
 	"earshot/internal/fault"
+	"earshot/internal/feedback"
 )
 
 type wireOrganization struct {
@@ -14,6 +15,7 @@ type wireOrganization struct {
 	StrictCarriers bool          `json:"strict_carriers"`
 	MainTeamID     int64         `json:"main_team_id"`
 	CreatedAt      stamp         `json:"created_at"`
+	OperationID    int64         `json:"operation_id,omitempty"` // what the change set going
 }
 
 func wireOrganizationOf(o account.Organization) wireOrganization {
@@ -36,13 +38,15 @@ func (s *Server) updateOrganization(w http.ResponseWriter, r *http.Request, p ac
 	if err != nil {
 		return err
 	}
-	org, err := s.Accounts.ChangeOrganization(r.Context(), p.View(), account.OrganizationChange{
+	org, operation, err := s.Operations.ChangeOrganization(r.Context(), p.View(), feedback.Caller(p), account.OrganizationChange{
 		Name: in.text("name", maxName), TimeZone: in.text("time_zone", maxName), StrictCarriers: in.boolean("strict_carriers"),
 	}, &form)
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, wireOrganizationOf(org))
+	out := wireOrganizationOf(org)
+	out.OperationID = operation
+	return writeJSON(w, http.StatusOK, out)
 }
 
 type wireTeam struct {

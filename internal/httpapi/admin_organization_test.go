@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"earshot/internal/account"
-	"earshot/internal/pg/pgtest"
 )
 
 const (
@@ -63,7 +61,7 @@ func TestAdminOrganizationRefuses(t *testing.T) {
 	c.json(http.MethodPut, organizationPath, map[string]any{"name": c.get(organizationPath).at("name")}).want(http.StatusOK)
 }
 
-// The time zone is one that everybody knows by this name, and is fixed by the first feedback.
+// The time zone is one that everybody knows by this name.
 func TestAdminTimeZone(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
@@ -76,53 +74,43 @@ func TestAdminTimeZone(t *testing.T) {
 	} {
 		c.json(http.MethodPut, organizationPath, map[string]string{"time_zone": zone}).refused(422, "validation_failed", "time_zone")
 	}
-	c.create(`{"carrier_id":1,"source":"email","created_at":"01/31/2026 23:30:00"}`).want(http.StatusCreated)
-	c.json(http.MethodPut, organizationPath, `{"time_zone":"Europe/Paris"}`).want(http.StatusOK) // it is that already
-	a := c.json(http.MethodPut, organizationPath, `{"time_zone":"UTC","strict_carriers":true}`).refused(422, "validation_failed", "time_zone")
-	if !strings.Contains(a.body, "only while there is no feedback") {
-		t.Errorf("it does not say why: %s", a.body)
-	}
-	c.get(organizationPath).is("time_zone", `"Europe/Paris"`).is("strict_carriers", "false")
+	c.json(http.MethodPut, organizationPath, `{"time_zone":"Europe/Paris"}`).want(http.StatusOK).is("operation_id", "null") // it is that already
 	// Days are those of the zone: half past eleven in London is tomorrow in Paris.
+	c.create(`{"carrier_id":1,"source":"email","created_at":"01/31/2026 23:30:00"}`).want(http.StatusCreated)
 	c.get("/v4/feedback?fql="+`[{"TimePeriod":{"$eq":"2026-02-01"}}]`).want(http.StatusOK).is("meta.total", "1")
-	// Another organization is free to choose.
-	newClient(t).json(http.MethodPut, organizationPath, `{"time_zone":"Asia/Tokyo"}`).want(http.StatusOK)
 }
 
-// However the first feedback and a change of the time zone meet, its day is one of the zone that holds afterwards.
-func TestAdminTimeZoneAgainstTheFirstFeedback(t *testing.T) {
+// Feedback moves to its days in a new zone: totals are exact before, while and after that is done, and tallies serve them again in the end.
+func TestFeedbackMovesToItsDaysInAnotherZone(t *testing.T) {
 	t.Parallel()
-	s := newServer(pgtest.DB(t))
-	for range 15 {
-		c := s.newClient(t)
-		c.carrier()
-		var wg sync.WaitGroup
-		start := make(chan struct{})
-		for range 3 {
-			wg.Go(func() {
-				<-start
-				c.create(`{"carrier_id":1,"source":"email","created_at":"01/31/2026 12:00:00"}`)
-			})
-		}
-		wg.Go(func() {
-			<-start
-			c.json(http.MethodPut, organizationPath, `{"time_zone":"Pacific/Kiritimati"}`) // fourteen hours ahead: tomorrow
-		})
-		close(start)
-		wg.Wait()
-		var n, wrong int
-		err := pgtest.DB(t).QueryRow(t.Context(), `
-			SELECT count(*), count(*) FILTER (WHERE f.day <> (f.created_at AT TIME ZONE o.time_zone)::date)
-			FROM feedback f
-			JOIN organization o ON o.id = f.organization_id
-			WHERE o.id = $1`, c.view.Org()).Scan(&n, &wrong)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n != 3 || wrong != 0 {
-			t.Fatalf("%d of %d feedback have a day of another zone", wrong, n)
-		}
+	c := newClient(t)
+	for _, at := range []string{"01/31/2026 23:30:00", "01/31/2026 12:00:00", "02/01/2026 22:59:59", "02/01/2026 23:00:00"} {
+		c.create(`{"carrier_id":1,"source":"email","created_at":"` + at + `","attributes":[{"name":"city","value":"Lyon"}]}`).want(http.StatusCreated)
 	}
+	total := func(from string, first, january int) {
+		t.Helper()
+		for fql, want := range map[string]int{
+			`[{"TimePeriod":{"$eq":"2026-02-01"}}]`: first, `[{"TimePeriod":{"$lte":"2026-01-31"}}]`: january, `[{"TimePeriod":{"$gte":"2026-01-01T00:00:01Z"}}]`: 4,
+			`[{"Attribute":{"name":"city","$eq":"Lyon"}}]`: 4, `[]`: 4,
+		} {
+			c.get("/v4/feedback?fql="+fql).is("meta.total", fmt.Sprint(want))
+		}
+		c.json(http.MethodPost, "/v4/fql/explain", `{"fql":[{"TimePeriod":{"$eq":"2026-02-01"}}]}`).is("total_from", `"`+from+`"`)
+	}
+	total("tallies", 2, 2)
+	operation := c.json(http.MethodPut, organizationPath, `{"time_zone":"Europe/Paris"}`).want(http.StatusOK).number("operation_id")
+	total("count", 2, 1)
+	c.json(http.MethodPost, "/v4/operations/"+operation+"/cancel", "").refused(http.StatusConflict, "operation_not_cancellable")
+	again := c.json(http.MethodPut, organizationPath, `{"time_zone":"Asia/Tokyo"}`).want(http.StatusOK).number("operation_id")
+	total("count", 1, 1)
+	c.settle()
+	c.work(operation)
+	total("count", 1, 1)
+	c.work(again)
+	total("tallies", 1, 1)
+	c.get("/v4/operations/"+operation).is("kind", `"rezone"`).is("state", `"done"`).is("total", "4").is("changed", "3").is("undoable_until", "null")
+	c.get("/v4/operations/"+again).is("changed", "0")
+	c.sound()
 }
 
 // A team is made, shown, listed, renamed and deleted, sent either way.

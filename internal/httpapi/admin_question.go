@@ -7,18 +7,20 @@ import (
 	"earshot/internal/account"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
+	"earshot/internal/feedback"
 )
 
 type managedQuestion struct {
-	ID         int64           `json:"id"`
-	CarrierID  int64           `json:"carrier_id"`
-	Name       string          `json:"name"`
-	Order      int             `json:"order"`
-	Type       carrier.Type    `json:"type"`
-	Required   int             `json:"required"`
-	Max        *int16          `json:"max"`
-	ArchivedAt *stamp          `json:"archived_at"`
-	Options    []managedOption `json:"options"`
+	ID          int64           `json:"id"`
+	CarrierID   int64           `json:"carrier_id"`
+	Name        string          `json:"name"`
+	Order       int             `json:"order"`
+	Type        carrier.Type    `json:"type"`
+	Required    int             `json:"required"`
+	Max         *int16          `json:"max"`
+	ArchivedAt  *stamp          `json:"archived_at"`
+	Options     []managedOption `json:"options"`
+	OperationID int64           `json:"operation_id,omitempty"` // what the change set going
 }
 
 type managedOption struct {
@@ -101,7 +103,7 @@ func (s *Server) updateQuestion(w http.ResponseWriter, r *http.Request, p accoun
 	if err != nil {
 		return err
 	}
-	q, err := s.Carriers.EditQuestion(r.Context(), p.View(), id, carrier.QuestionChange{
+	q, operation, err := s.Operations.EditQuestion(r.Context(), p.View(), feedback.Caller(p), id, carrier.QuestionChange{
 		Name: in.text("name", maxQuestionName), Type: carrier.Type(in.text("type", maxName)),
 		Required: in.boolean("required"), Archived: in.boolean("archived"),
 		Max: readMax(in), Order: in.count("order", 0), Options: in.options("options"),
@@ -109,7 +111,9 @@ func (s *Server) updateQuestion(w http.ResponseWriter, r *http.Request, p accoun
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, managedQuestionOf(q))
+	out := managedQuestionOf(q)
+	out.OperationID = operation
+	return writeJSON(w, http.StatusOK, out)
 }
 
 func (s *Server) deleteQuestion(w http.ResponseWriter, r *http.Request, p account.Principal) error {

@@ -31,7 +31,7 @@ var document = sync.OnceValue(func() *openapi3.T {
 // accepted is one the document allows. (A request the document allows may still break a rule it cannot express.)
 func checkContract(t testing.TB, r *http.Request, body string, a answer) {
 	t.Helper()
-	route, params := operation(r)
+	route, params := called(r)
 	if route == nil || a.status == http.StatusMethodNotAllowed {
 		checkError(t, a)
 		return
@@ -83,8 +83,8 @@ func checkError(t testing.TB, a answer) {
 	}
 }
 
-// operation finds what the document calls this request, and the parameters in its path.
-func operation(r *http.Request) (*routers.Route, map[string]string) {
+// called finds what the document calls this request, and the parameters in its path.
+func called(r *http.Request) (*routers.Route, map[string]string) {
 	steps := strings.Split(strings.TrimSuffix(r.URL.Path, "/"), "/")
 	var found *routers.Route
 	var foundParams map[string]string

@@ -22,6 +22,7 @@ import (
 	"earshot/internal/carrier"
 	"earshot/internal/feedback"
 	"earshot/internal/httpapi"
+	"earshot/internal/operation"
 	"earshot/internal/pg/pgtest"
 )
 
@@ -55,18 +56,25 @@ func (l *logBuffer) String() string {
 }
 
 func newServer(db *pgxpool.Pool) *server {
-	carriers := carrier.NewStore(db)
+	accounts, carriers := account.NewStore(db), carrier.NewStore(db)
+	records := feedback.NewStore(db, db, carriers)
+	operations, err := operation.NewStore(db, accounts, carriers, records, operation.Settings{InRequest: 100, UndoFor: time.Hour})
+	if err != nil {
+		panic(err)
+	}
 	log := &logBuffer{}
 	s := &server{db: db, log: log, Server: &httpapi.Server{
-		Accounts:  account.NewStore(db),
-		Carriers:  carriers,
-		Feedback:  feedback.NewStore(db, db, carriers),
-		Pages:     http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }),
-		Log:       slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		BaseURL:   baseURL,
-		BodyLimit: 1 << 20,
-		Timeout:   30 * time.Second,
-		Ready:     func(ctx context.Context) error { return db.Ping(ctx) },
+		Accounts:   accounts,
+		Carriers:   carriers,
+		Feedback:   records,
+		Operations: operations,
+		BulkWait:   2 * time.Second,
+		Pages:      http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }),
+		Log:        slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		BaseURL:    baseURL,
+		BodyLimit:  1 << 20,
+		Timeout:    30 * time.Second,
+		Ready:      func(ctx context.Context) error { return db.Ping(ctx) },
 	}}
 	s.handler = s.Handler()
 	return s
@@ -294,5 +302,11 @@ func (a answer) is(path, want string) answer {
 
 func (a answer) id() string {
 	a.t.Helper()
-	return fmt.Sprint(a.at("id"))
+	return a.number("id")
+}
+
+// number is the member at a path as it is printed.
+func (a answer) number(path string) string {
+	a.t.Helper()
+	return fmt.Sprint(a.at(path))
 }

@@ -30,7 +30,7 @@ var statuses = map[fault.Code]int{
 	fault.QueryTooBroad:    http.StatusUnprocessableEntity,
 	fault.SelectionChanged: http.StatusConflict,
 	fault.NotUndoable:      http.StatusConflict,
-	fault.Finished:         http.StatusConflict,
+	fault.NotCancellable:   http.StatusConflict,
 	fault.RateLimited:      http.StatusTooManyRequests,
 	fault.Unavailable:      http.StatusServiceUnavailable,
 	fault.Internal:         http.StatusInternalServerError,

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,6 +17,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"earshot/internal/account"
+	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
 	"earshot/internal/pg"
@@ -30,21 +32,23 @@ type Settings struct {
 // Store starts operations, works on them and tells of them.
 type Store struct {
 	db       *pgxpool.Pool
+	accounts *account.Store
+	carriers *carrier.Store
 	feedback *feedback.Store
 	queue    *river.Client[pgx.Tx] // takes jobs, runs none
 	settings Settings
 }
 
 // NewStore returns a store on the database.
-func NewStore(db *pgxpool.Pool, records *feedback.Store, s Settings) (*Store, error) {
+func NewStore(db *pgxpool.Pool, accounts *account.Store, carriers *carrier.Store, records *feedback.Store, s Settings) (*Store, error) {
 	queue, err := river.NewClient(riverpgxv5.New(db), &river.Config{})
 	if err != nil {
 		return nil, fmt.Errorf("open job queue: %w", err)
 	}
-	return &Store{db: db, feedback: records, queue: queue, settings: s}, nil
+	return &Store{db: db, accounts: accounts, carriers: carriers, feedback: records, queue: queue, settings: s}, nil
 }
 
-// Kind is what an operation does: one of the verbs of a change, or taking one back.
+// Kind is what an operation does: one of the verbs of a change, taking one back, or what a change of the rules means to feedback that is there.
 type Kind string
 
 // The kinds.
@@ -54,7 +58,13 @@ const (
 	Sync   Kind = Kind(feedback.Sync)
 	Detach Kind = Kind(feedback.Detach)
 	Undo   Kind = "undo"
+
+	Rescore Kind = "rescore"
+	Rezone  Kind = "rezone"
 )
+
+// consequences are the kinds that must be done once they are started.
+var consequences = []Kind{Rescore, Rezone}
 
 // State is where an operation stands. All but running are final.
 type State string
@@ -92,7 +102,8 @@ type Operation struct {
 	UndoUntil  *time.Time // nil when it cannot be undone
 
 	now          time.Time // when it was read
-	next, chunks int       // the cursor, and where it ends
+	selectsAt    *time.Time
+	next, chunks int // the cursor, and where it ends
 }
 
 // Rate is how many records a second are looked at, 0 before the first.
@@ -122,7 +133,7 @@ func (o Operation) ETA() *time.Time {
 
 const columns = `o.id, o.kind, o.fql, o.change, o.state, coalesce(o.error, ''), o.total, o.done, o.changed, o.skipped,
 	coalesce(o.token_id, 0), coalesce(o.user_id, 0), coalesce(u.email, ''), coalesce(o.undoes, 0), coalesce(o.undone_by, 0),
-	o.created_at, o.started_at, o.finished_at, clock_timestamp(), o.next_chunk, o.chunks`
+	o.created_at, o.started_at, o.finished_at, clock_timestamp(), o.next_chunk, o.chunks, o.selects_at`
 
 const table = `operation o LEFT JOIN app_user u ON u.organization_id = o.organization_id AND u.id = o.user_id`
 
@@ -131,7 +142,7 @@ func (s *Store) scan(row pgx.CollectableRow) (Operation, error) {
 	var change []byte
 	err := row.Scan(&o.ID, &o.Kind, &o.FQL, &change, &o.State, &o.Error, &o.Total, &o.Done, &o.Changed, &o.Skipped,
 		&o.By.TokenID, &o.By.UserID, &o.User, &o.Undoes, &o.UndoneBy, &o.CreatedAt, &o.StartedAt, &o.FinishedAt,
-		&o.now, &o.next, &o.chunks)
+		&o.now, &o.next, &o.chunks, &o.selectsAt)
 	if err != nil {
 		return Operation{}, err
 	}
@@ -153,9 +164,9 @@ func (s *Store) undoUntil(o Operation) time.Time {
 	switch o.Kind {
 	case Status, Attach, Sync, Detach, Undo:
 		return o.FinishedAt.Add(s.settings.UndoFor)
-	default:
-		return time.Time{}
+	case Rescore, Rezone:
 	}
+	return time.Time{}
 }
 
 // ByID returns an operation. One of another organization, and any for a restricted viewer, is fault.NotFound.
@@ -232,8 +243,8 @@ func (s *Store) SkippedIDs(ctx context.Context, v account.View, id int64, limit 
 	return ids, nil
 }
 
-// Cancel stops a running operation before its next stretch of records; what it has changed stays changed. Cancelling again changes nothing; an
-// operation that has ended otherwise is fault.Finished.
+// Cancel stops a running operation before its next stretch of records; what it has changed stays changed. Cancelling again changes nothing; one that
+// has ended otherwise, or must be done, is fault.NotCancellable.
 func (s *Store) Cancel(ctx context.Context, v account.View, id int64) (Operation, error) {
 	var o Operation
 	err := pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) (err error) {
@@ -241,7 +252,10 @@ func (s *Store) Cancel(ctx context.Context, v account.View, id int64) (Operation
 			return err
 		}
 		if o.State != Running {
-			return fault.New(fault.Finished, "The operation has ended already.")
+			return fault.New(fault.NotCancellable, "The operation has ended already.")
+		}
+		if slices.Contains(consequences, o.Kind) {
+			return fault.New(fault.NotCancellable, "The operation follows from a change of the settings; half of it would leave feedback counted wrongly.")
 		}
 		_, err = tx.Exec(ctx, `
 			UPDATE operation SET state = 'cancelled', finished_at = clock_timestamp(), lease_until = NULL

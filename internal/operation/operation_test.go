@@ -27,6 +27,7 @@ type office struct {
 	t          *testing.T
 	db         *pgxpool.Pool
 	caller     account.Principal
+	carriers   *carrier.Store
 	records    *feedback.Store
 	operations *operation.Store
 }
@@ -53,8 +54,9 @@ func newOffice(t *testing.T, inRequest int64) office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := office{t: t, db: db, caller: caller, records: feedback.NewStore(db, reads, carrier.NewStore(db))}
-	o.operations, err = operation.NewStore(db, o.records, operation.Settings{InRequest: inRequest, UndoFor: time.Hour})
+	o := office{t: t, db: db, caller: caller, carriers: carrier.NewStore(db)}
+	o.records = feedback.NewStore(db, reads, o.carriers)
+	o.operations, err = operation.NewStore(db, accounts, o.carriers, o.records, operation.Settings{InRequest: inRequest, UndoFor: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +262,7 @@ func TestCancelledOperationStopsAndCanBeUndone(t *testing.T) {
 	if d := cmp.Diff(before, o.rows()); d != "" {
 		t.Error(d)
 	}
-	if _, err := o.operations.Cancel(t.Context(), o.caller.View(), undo.ID); !fault.Is(err, fault.Finished) {
+	if _, err := o.operations.Cancel(t.Context(), o.caller.View(), undo.ID); !fault.Is(err, fault.NotCancellable) {
 		t.Errorf("a finished operation was cancelled: %v", err)
 	}
 	o.sound()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
 
 	"earshot/internal/account"
 	"earshot/internal/fault"
@@ -18,8 +19,11 @@ import (
 // chunkSize is how many ids a row of operation_chunk holds: about what a worker changes within 50 ms.
 const chunkSize = 1_000
 
-// selecting is how long a selection may take: longer than a list, since nobody wants half of it.
-const selecting = 25 * time.Second
+// How long a selection may take: longer than a list, since nobody wants half of it, and longer still where nobody waits.
+const (
+	selecting        = 25 * time.Second
+	selectingUnasked = 15 * time.Minute
+)
 
 // Start changes every record that matches now. A small selection is changed when it returns; a large one is stored, and workers change it. With
 // expected, a selection of another size is fault.SelectionChanged and nothing is done. It refuses a query that filters nothing.
@@ -37,7 +41,7 @@ func (s *Store) Start(ctx context.Context, p account.Principal, c feedback.Chang
 			if o, err = s.insert(ctx, tx, v, Operation{Kind: Kind(c.Verb), FQL: q.String(), Change: c, By: by}); err != nil {
 				return err
 			}
-			if err := s.keep(ctx, tx, v, &o, sql, args); err != nil {
+			if err := s.keep(ctx, tx, v, &o, sql, args, selecting); err != nil {
 				return err
 			}
 			if expected != nil && *expected != o.Total {
@@ -126,10 +130,10 @@ func (s *Store) insert(ctx context.Context, tx pgx.Tx, v account.View, o Operati
 }
 
 // keep stores the ids that a query selects as the operation's.
-func (s *Store) keep(ctx context.Context, tx pgx.Tx, v account.View, o *Operation, sql string, args *pg.Args) error {
+func (s *Store) keep(ctx context.Context, tx pgx.Tx, v account.View, o *Operation, sql string, args *pg.Args, timeout time.Duration) error {
 	org, id := args.Bind(v.Org()), args.Bind(o.ID)
 	b := &pgx.Batch{}
-	b.Queue(fmt.Sprintf(`SET LOCAL statement_timeout = %d`, selecting.Milliseconds()))
+	b.Queue(fmt.Sprintf(`SET LOCAL statement_timeout = %d`, timeout.Milliseconds()))
 	b.Queue(`SET LOCAL plan_cache_mode = force_custom_plan`)
 	b.Queue(`
 		WITH chunk AS (
@@ -157,7 +161,7 @@ func (s *Store) begin(ctx context.Context, tx pgx.Tx, v account.View, o *Operati
 			more, err = s.advance(ctx, tx, v, o, 1)
 		}
 	} else {
-		err = s.enqueue(ctx, tx, v, o.ID)
+		err = s.enqueue(ctx, tx, v, o.ID, 0)
 	}
 	if err != nil {
 		return err
@@ -166,12 +170,16 @@ func (s *Store) begin(ctx context.Context, tx pgx.Tx, v account.View, o *Operati
 	return err
 }
 
-// enqueue sends for a worker and gives it time to come.
-func (s *Store) enqueue(ctx context.Context, tx pgx.Tx, v account.View, id int64) error {
-	_, err := s.queue.InsertTx(ctx, tx, Job{OrganizationID: v.Org(), OperationID: id}, nil)
+// enqueue sends for a worker, who is to come after a while, and gives it time to come.
+func (s *Store) enqueue(ctx context.Context, tx pgx.Tx, v account.View, id int64, after time.Duration) error {
+	var options *river.InsertOpts
+	if after > 0 {
+		options = &river.InsertOpts{ScheduledAt: time.Now().Add(after)}
+	}
+	_, err := s.queue.InsertTx(ctx, tx, Job{OrganizationID: v.Org(), OperationID: id}, options)
 	_, leaseErr := tx.Exec(ctx, `
 		UPDATE operation SET lease_until = now() + $3::interval
-		WHERE organization_id = $1 AND id = $2`, v.Org(), id, lease)
+		WHERE organization_id = $1 AND id = $2`, v.Org(), id, after+lease)
 	if err = errors.Join(err, leaseErr); err != nil {
 		return fmt.Errorf("send for a worker: %w", err)
 	}

@@ -90,6 +90,13 @@ func (s *Store) step(ctx context.Context, v account.View, id int64, chunks int) 
 		if err != nil || o.State != Running {
 			return err
 		}
+		if o.selectsAt != nil {
+			// A worker who comes too early goes again; when the lease has run out another one comes.
+			if more = !o.selectsAt.After(o.now); !more {
+				return nil
+			}
+			return s.selectNow(ctx, tx, v, &o)
+		}
 		if more, err = s.advance(ctx, tx, v, &o, chunks); err != nil || !more {
 			return err
 		}
@@ -100,6 +107,17 @@ func (s *Store) step(ctx context.Context, v account.View, id int64, chunks int) 
 		return false, nil // its organization was deleted
 	}
 	return more, err
+}
+
+// selectNow makes the selection of an operation that was started without one.
+func (s *Store) selectNow(ctx context.Context, tx pgx.Tx, v account.View, o *Operation) error {
+	q, err := feedback.Filters.Parse(o.FQL)
+	if err != nil {
+		return err
+	}
+	return s.feedback.Select(ctx, v, q, func(sql string, args *pg.Args) error {
+		return s.keep(ctx, tx, v, o, sql, args, selectingUnasked)
+	})
 }
 
 // advance changes the records of the next chunks of an operation that the transaction has locked, moves its cursor past them and renews its
@@ -140,7 +158,26 @@ func (s *Store) advance(ctx context.Context, tx pgx.Tx, v account.View, o *Opera
 		return false, fmt.Errorf("move on: %w", err)
 	}
 	o.next = to
-	return more, nil
+	if !more {
+		return false, s.finish(ctx, tx, v, *o)
+	}
+	return true, nil
+}
+
+// finish does what is left to do when an operation is done.
+func (s *Store) finish(ctx context.Context, tx pgx.Tx, v account.View, o Operation) error {
+	if o.Kind != Rezone {
+		return nil
+	}
+	// The zone may have changed again meanwhile; then the last one of them ends it.
+	var others bool
+	err := tx.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM operation WHERE organization_id = $1 AND id <> $2 AND kind = $3 AND state = 'running')`,
+		v.Org(), o.ID, Rezone).Scan(&others)
+	if err != nil || others {
+		return err
+	}
+	return account.Rezoned(ctx, tx, v)
 }
 
 // change does to the records what the operation is for.
@@ -154,20 +191,27 @@ func (s *Store) change(ctx context.Context, tx pgx.Tx, v account.View, o Operati
 	case Undo:
 		done, err := s.feedback.Restore(ctx, tx, v, o.By, o.Undoes, ids)
 		return done.Changed, done.Skipped, err
+	case Rescore:
+		changed, err = s.feedback.Rescore(ctx, tx, v, ids)
+		return changed, nil, err
+	case Rezone:
+		changed, err = s.feedback.Rezone(ctx, tx, v, ids)
+		return changed, nil, err
 	}
 	return 0, nil, fmt.Errorf("operation %d is of the unknown kind %q", o.ID, o.Kind)
 }
 
-// failed notes a failure, and gives the operation up when there were too many in a row. A database that is away is nobody's failure.
+// failed notes a failure, and gives the operation up when there were too many in a row; a consequence is never given up, because nobody would
+// start it again. A database that is away is nobody's failure.
 func (s *Store) failed(ctx context.Context, v account.View, id int64, err error) error {
 	if pg.Away(err) || errors.Is(err, context.Canceled) {
 		return err
 	}
 	_, noted := s.db.Exec(context.WithoutCancel(ctx), `
 		UPDATE operation
-		SET failures = failures + 1, error = $3, state = CASE WHEN failures + 1 >= $4 THEN 'failed' ELSE state END,
-		    finished_at = CASE WHEN failures + 1 >= $4 THEN now() END
-		WHERE organization_id = $1 AND id = $2 AND state = 'running'`, v.Org(), id, pg.Describe(err), maxFailures)
+		SET failures = failures + 1, error = $3, state = CASE WHEN failures + 1 >= $4 AND kind <> ALL($5) THEN 'failed' ELSE state END,
+		    finished_at = CASE WHEN failures + 1 >= $4 AND kind <> ALL($5) THEN now() END
+		WHERE organization_id = $1 AND id = $2 AND state = 'running'`, v.Org(), id, pg.Describe(err), maxFailures, consequences)
 	return errors.Join(err, noted)
 }
 
@@ -204,7 +248,7 @@ func (s *Store) Sweep(ctx context.Context) error {
 		}
 		alone, err := pgx.CollectRows(rows, pgx.RowToStructByName[left])
 		for _, o := range alone {
-			err = errors.Join(err, s.enqueue(ctx, tx, account.Whole(o.OrganizationID), o.ID))
+			err = errors.Join(err, s.enqueue(ctx, tx, account.Whole(o.OrganizationID), o.ID, 0))
 		}
 		return err
 	})

@@ -52,3 +52,6 @@ CREATE TABLE operation_chunk (
     CONSTRAINT operation_chunk_operation FOREIGN KEY (organization_id, operation_id)
         REFERENCES operation (organization_id, id) ON DELETE CASCADE
 );
+
+-- While set, the days of some feedback are still those of another zone, and totals over time are counted instead of read from tallies.
+ALTER TABLE organization ADD COLUMN rezoning boolean NOT NULL DEFAULT false;

@@ -1,0 +1,169 @@
+package feedback
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"earshot/internal/account"
+	"earshot/internal/carrier"
+)
+
+// Rescore reads the answers of the records with these ids again, by the rules of today, and writes what they are worth: profile, satisfaction,
+// closed answers and searched text, with the tallies. Answers that no longer fit are kept and worth nothing; when a record was completed stays
+// as it was. It returns how many records changed, and locks as Apply does.
+func (s *Store) Rescore(ctx context.Context, tx pgx.Tx, v account.View, ids []int64) (int64, error) {
+	if err := whole(v); err != nil {
+		return 0, err
+	}
+	read, err := s.reread(ctx, tx, v, ids)
+	if err != nil {
+		return 0, fmt.Errorf("rescore feedback: %w", err)
+	}
+	var changed int64
+	err = tx.QueryRow(ctx, rescoreSQL, v.Org(), read.ids, read.profiles, read.satisfactions, read.answerIDs, read.items, read.searchTexts).
+		Scan(&changed)
+	if err != nil {
+		return 0, fmt.Errorf("rescore feedback: %w", err)
+	}
+	return changed, nil
+}
+
+// worth is what a second reading made of some records, turned sideways.
+type worth struct {
+	ids              []int64
+	profiles         []*carrier.Profile
+	satisfactions    []*int16
+	answerIDs, items []string
+	searchTexts      []*string
+}
+
+// reread locks the records and reads their answers again.
+func (s *Store) reread(ctx context.Context, tx pgx.Tx, v account.View, ids []int64) (worth, error) {
+	type record struct {
+		ID, CarrierID int64
+		Items         []byte
+	}
+	rows, err := tx.Query(ctx, `
+		SELECT f.id, f.carrier_id, c.items
+		FROM feedback f
+		JOIN feedback_content c ON c.organization_id = f.organization_id AND c.feedback_id = f.id
+		WHERE f.organization_id = $1 AND f.id = ANY($2)
+		ORDER BY f.id
+		FOR UPDATE OF f`, v.Org(), ids)
+	if err != nil {
+		return worth{}, err
+	}
+	records, err := pgx.CollectRows(rows, pgx.RowToStructByName[record])
+	if err != nil {
+		return worth{}, err
+	}
+	var out worth
+	for _, rec := range records {
+		var stored []storedItem
+		if err := json.Unmarshal(rec.Items, &stored); err != nil {
+			return worth{}, fmt.Errorf("decode items: %w", err)
+		}
+		answers := make([]carrier.Answer, len(stored))
+		items := make([]carrier.Item, len(stored))
+		for i, item := range stored {
+			answers[i] = carrier.Answer{QuestionID: item.Question, OptionID: item.Option, Value: item.Value}
+			items[i] = carrier.Item{QuestionID: item.Question}
+		}
+		rules, err := s.carriers.Known(ctx, v, rec.CarrierID, items)
+		if err != nil {
+			return worth{}, err
+		}
+		d := draft{result: rules.Reread(answers)}
+		if err := d.finish(); err != nil {
+			return worth{}, err
+		}
+		out.ids = append(out.ids, rec.ID)
+		out.profiles = append(out.profiles, optional(d.result.Profile))
+		out.satisfactions = append(out.satisfactions, d.satisfaction)
+		out.answerIDs = append(out.answerIDs, arrayLiteral(d.result.AnswerIDs))
+		out.items = append(out.items, string(d.items))
+		out.searchTexts = append(out.searchTexts, d.searchText)
+	}
+	return out, nil
+}
+
+// A profile is a key of every count, also of those for attribute values: a record that changes is taken out of all of them and put in again.
+const rescoreSQL = `
+WITH new AS (
+    SELECT *
+    FROM unnest($2::bigint[], $3::smallint[], $4::smallint[], $5::text[], $6::jsonb[], $7::text[])
+         AS n (id, nps_profile, satisfaction, answer_ids, items, search_text)
+), old AS MATERIALIZED (
+    SELECT f.id, f.carrier_id, f.day, f.source, f.status, f.completed_at, f.sentiment, f.attribute_value_ids || f.topic_ids AS other_ids,
+           f.nps_profile, f.satisfaction, f.answer_ids,
+           n.nps_profile AS new_nps_profile, n.satisfaction AS new_satisfaction, n.answer_ids::bigint[] AS new_answer_ids
+    FROM new n
+    JOIN feedback f ON f.organization_id = $1 AND f.id = n.id
+    WHERE (f.nps_profile, f.satisfaction, f.answer_ids) IS DISTINCT FROM (n.nps_profile, n.satisfaction, n.answer_ids::bigint[])
+), changed AS (
+    UPDATE feedback f
+    SET nps_profile = old.new_nps_profile, satisfaction = old.new_satisfaction, answer_ids = old.new_answer_ids
+    FROM old
+    WHERE f.organization_id = $1 AND f.id = old.id
+    RETURNING old.*
+), content AS (
+    UPDATE feedback_content c SET items = n.items, search_text = n.search_text
+    FROM new n
+    WHERE c.organization_id = $1 AND c.feedback_id = n.id
+      AND (c.items, c.search_text) IS DISTINCT FROM (n.items, n.search_text)
+    RETURNING n.id
+), delta AS (
+    INSERT INTO feedback_delta (organization_id, carrier_id, day, source, status, nps, n, sat_n, sat_sum, completed_n,
+                                sentiment_n, sentiment_sum, value_ids, value_n, value_sat_n, value_sat_sum)
+    SELECT $1, c.carrier_id, c.day, c.source, c.status, coalesce(s.nps, 0), s.n, s.n * (s.satisfaction IS NOT NULL)::int,
+           s.n * coalesce(s.satisfaction, 0), s.n * (c.completed_at IS NOT NULL)::int, s.n * (c.sentiment IS NOT NULL)::int,
+           s.n * coalesce(c.sentiment, 0), c.other_ids || s.answer_ids, s.n, s.n * (s.satisfaction IS NOT NULL)::int,
+           s.n * coalesce(s.satisfaction, 0)
+    FROM changed c
+    CROSS JOIN LATERAL (VALUES
+        (-1, c.nps_profile, c.satisfaction, c.answer_ids),
+        (1, c.new_nps_profile, c.new_satisfaction, c.new_answer_ids)
+    ) AS s (n, nps, satisfaction, answer_ids)
+)
+SELECT count(*) FROM (SELECT id FROM changed UNION SELECT id FROM content) AS touched`
+
+// Rezone counts the records with these ids on their days in the organization's zone of today, with the tallies. It returns how many belong to
+// another day than before, and locks as Apply does.
+func (s *Store) Rezone(ctx context.Context, tx pgx.Tx, v account.View, ids []int64) (int64, error) {
+	if err := whole(v); err != nil {
+		return 0, err
+	}
+	var changed int64
+	if err := tx.QueryRow(ctx, rezoneSQL, v.Org(), ids).Scan(&changed); err != nil {
+		return 0, fmt.Errorf("rezone feedback: %w", err)
+	}
+	return changed, nil
+}
+
+const rezoneSQL = `
+WITH old AS MATERIALIZED (
+    SELECT f.id, f.carrier_id, f.day, f.source, f.status, coalesce(f.nps_profile, 0) AS nps, f.satisfaction, f.completed_at, f.sentiment,
+           f.attribute_value_ids || f.topic_ids || f.answer_ids AS value_ids,
+           (f.created_at AT TIME ZONE (SELECT time_zone FROM organization WHERE id = $1))::date AS new_day
+    FROM feedback f
+    WHERE f.organization_id = $1 AND f.id = ANY($2)
+    ORDER BY f.id
+    FOR UPDATE
+), changed AS (
+    UPDATE feedback f SET day = old.new_day
+    FROM old
+    WHERE f.organization_id = $1 AND f.id = old.id AND old.day <> old.new_day
+    RETURNING old.*
+), delta AS (
+    INSERT INTO feedback_delta (organization_id, carrier_id, day, source, status, nps, n, sat_n, sat_sum, completed_n,
+                                sentiment_n, sentiment_sum, value_ids, value_n, value_sat_n, value_sat_sum)
+    SELECT $1, c.carrier_id, s.day, c.source, c.status, c.nps, s.n, s.n * (c.satisfaction IS NOT NULL)::int,
+           s.n * coalesce(c.satisfaction, 0), s.n * (c.completed_at IS NOT NULL)::int, s.n * (c.sentiment IS NOT NULL)::int,
+           s.n * coalesce(c.sentiment, 0), c.value_ids, s.n, s.n * (c.satisfaction IS NOT NULL)::int, s.n * coalesce(c.satisfaction, 0)
+    FROM changed c
+    CROSS JOIN LATERAL (VALUES (-1, c.day), (1, c.new_day)) AS s (n, day)
+)
+SELECT count(*) FROM changed`
