@@ -104,8 +104,8 @@ for (const name of Object.keys(links)) {
 }
 
 for (const [file, name, how, height] of [
-  ["docs-light", "full", {}, 1480],
-  ["docs-phone-dark", "full", { size: "phone", colorScheme: "dark" }, 1480],
+  ["docs-light", "full", {}, 1306],
+  ["docs-phone-dark", "full", { size: "phone", colorScheme: "dark" }, 1236],
   ["report-light", "full", {}],
   ["report-dark", "full", { colorScheme: "dark" }],
   ["report-phone-dark", "full", { size: "phone", colorScheme: "dark" }],
