@@ -183,7 +183,7 @@ func (f *filter) byMonth() bool {
 		}
 	}
 	n, ok := f.needs()
-	return ok && !n.days
+	return ok && !n.days && (!n.timed || !f.rezoning)
 }
 
 // Labels are what keys are called: the texts of attribute values, the names of topics and of carriers.

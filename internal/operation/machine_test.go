@@ -1,6 +1,7 @@
 package operation_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -314,6 +315,7 @@ func (m *machine) stored(rt *rapid.T) (lines []string) {
 		WHERE f.organization_id = $1
 		ORDER BY f.id`, m.view().Org())
 	m.must(rt, err)
+	defer rows.Close()
 	var id, events int64
 	var status feedback.Status
 	var entries []string
@@ -322,7 +324,7 @@ func (m *machine) stored(rt *rapid.T) (lines []string) {
 		lines = append(lines, fmt.Sprintf("record %d %s [%s] owners %v events %d", id, status, strings.Join(entries, " "), owners, events))
 		return nil
 	})
-	m.must(rt, err)
+	m.must(rt, errors.Join(err, rows.Err()))
 	list, total, err := m.office.operations.List(m.t.Context(), m.view(), operation.Filter{}, 1_000)
 	m.must(rt, err)
 	if total != int64(len(list)) {

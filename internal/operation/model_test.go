@@ -2,7 +2,6 @@ package operation_test
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"earshot/internal/account"
@@ -33,10 +32,6 @@ type record struct {
 	entries []entry // in the order attached
 	owners  map[account.UserID]bool
 	events  []event
-}
-
-func (r *record) clone() *record {
-	return &record{r.status, slices.Clone(r.entries), maps.Clone(r.owners), slices.Clone(r.events)}
 }
 
 // about are the entries of an attribute without itself, and all its places, beginning at 1.
