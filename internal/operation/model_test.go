@@ -2,6 +2,7 @@ package operation_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"earshot/internal/account"
