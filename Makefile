@@ -70,6 +70,14 @@ bench-list: ## Measure the list at 10 million feedback, on a PostgreSQL of its o
 bench-list-clean: ## Stop the PostgreSQL of bench-list and remove its data
 	go run ./bench/list -clean
 
+.PHONY: bench-operation
+bench-operation: ## Measure bulk changes of a million feedback, with workers that are killed, on a PostgreSQL of its own (some twenty minutes)
+	go run ./bench/operation
+
+.PHONY: model
+model: ## Hold random sequences of changes, bulk changes and undoings against a model for five minutes
+	EARSHOT_MODEL=5m go test -count=1 -timeout 15m -rapid.checks=100000 -run TestOperationsAgreeWithAModel -v ./internal/operation
+
 .PHONY: load
 load: ## Put real servers under load: stopping, a noisy neighbour, overload; on a PostgreSQL of its own (some five minutes)
 	go run ./bench/load

@@ -207,6 +207,31 @@ func TestHangingCreateShows(t *testing.T) {
 	s.shows("folded again", folded)
 }
 
+// A bulk change that no worker takes up shows as a job that waits, and as a lease that has run out.
+func TestOperationLeftAloneShows(t *testing.T) {
+	t.Parallel()
+	database := pgtest.New(t)
+	org := initialize(t, database)
+	s := serve(t, database, append(watched, "--role", "api", "--bulk-in-request", "0")...)
+	const available, lease = `earshot_jobs{kind="operation",state="available"}`, "earshot_operation_lease_seconds"
+	s.shows("without operations", map[string]func(float64) bool{available: exactly(0), lease: exactly(0)})
+	s.post(org.Token, org.feedback())
+	a := s.must(http.MethodPost, "/v4/feedback/bulk-update", org.Token, `{"fql":[{"Id":{"$gt":0}}],"status":"resolved"}`)
+	if a.status != http.StatusAccepted {
+		t.Fatalf("bulk update: %d %s", a.status, a.body)
+	}
+	s.shows("with one", map[string]func(float64) bool{available: exactly(1), lease: exactly(0)})
+	conn, err := pgx.Connect(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context()) //nolint:errcheck // nothing was left open on it
+	if _, err := conn.Exec(t.Context(), `UPDATE operation SET lease_until = now() - interval '5 minutes'`); err != nil {
+		t.Fatal(err)
+	}
+	s.shows("left alone", map[string]func(float64) bool{lease: atLeast(300)})
+}
+
 // The keys of the advisory locks that internal/tally takes for its loops.
 const (
 	foldKey  = 0x65617273686f01
