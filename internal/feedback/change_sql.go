@@ -4,7 +4,9 @@ package feedback
 // in which they were attached. Attributes are edited on these arrays, whole statements over any number of records.
 //
 // What is looked up, and everything about one record, is found in lateral subqueries: joins between the parts of the statement would be planned
-// for ten of them and run with thousands. A record may hold ten thousand ids: they are not searched for one another one by one.
+// for ten of them and run with thousands. A record may hold ten thousand ids: they are not searched for one another one by one. Most records do
+// not have the attribute that is attached to them, and are spared the subqueries. What decides that stands within them, where it is looked at
+// first; in the condition of a join it would be looked at last.
 
 // editSQL attaches, syncs or detaches ($6) attributes of the names $7, with values of the names $8 and hashes $9, on records that are locked.
 // When it lacks an entry of the dictionary, nothing is written and complete is false; detaching lacks none.
@@ -38,10 +40,8 @@ WITH listed AS MATERIALIZED (
     SELECT id, day, coalesce(nps_profile, 0)::smallint AS nps, satisfaction, attribute_value_ids AS ids
     FROM feedback
     WHERE organization_id = $1 AND id = ANY($2) AND (SELECT complete FROM given)
-    ORDER BY id
-    FOR UPDATE
 ), tagged AS MATERIALIZED (
-    SELECT o.*, CASE WHEN o.ids && given.touched THEN ` + tagsSQL + ` ELSE '{}' END AS tags, ARRAY(
+    SELECT o.*, CASE WHEN o.ids && given.touched THEN ` + tagsSQL + ` ELSE '{}' END AS tags, CASE WHEN o.ids && given.touched THEN ARRAY(
                SELECT id
                FROM (
                    SELECT id, place FROM unnest(given.ids) WITH ORDINALITY AS n (id, place)
@@ -51,7 +51,7 @@ WITH listed AS MATERIALIZED (
                GROUP BY id
                HAVING count(*) = count(place)
                ORDER BY min(place)
-           ) AS added
+           ) ELSE given.ids END AS added
     FROM old o
     CROSS JOIN given
 ), edited AS MATERIALIZED (
@@ -69,9 +69,10 @@ WITH listed AS MATERIALIZED (
             FROM unnest(o.ids, o.tags) WITH ORDINALITY AS u (id, tag, place)
             LEFT JOIN touched t ON t.id = u.tag
         ) AS u
-    ) AS had ON $6 <> 'attach' AND o.tags <> '{}'
+        HAVING $6 <> 'attach' AND o.tags <> '{}'
+    ) AS had ON true
 ), part AS MATERIALIZED (
-    SELECT e.id AS feedback_id, t.id AS attribute_id, had.ids AS before, had.places, ARRAY(
+    SELECT e.id AS feedback_id, t.id AS attribute_id, had.ids AS before, had.places, CASE WHEN had.ids = '{}' AND $6 <> 'detach' THEN t.listed ELSE ARRAY(
                SELECT u.id FROM unnest(had.ids) WITH ORDINALITY AS u (id, place)
                WHERE ` + staysSQL + `
                ORDER BY u.place
@@ -79,7 +80,7 @@ WITH listed AS MATERIALIZED (
                SELECT n.id FROM unnest(t.listed) WITH ORDINALITY AS n (id, place)
                WHERE $6 <> 'detach' AND n.id <> ALL (had.ids)
                ORDER BY n.place
-           ) AS after
+           ) END AS after
     FROM edited e
     CROSS JOIN touched t
     CROSS JOIN LATERAL (` + hadSQL + `) AS had
@@ -104,7 +105,7 @@ const (
         SELECT coalesce(array_agg(u.id ORDER BY u.place) FILTER (WHERE u.id <> t.id), '{}') AS ids,
                coalesce(array_agg(u.place::integer ORDER BY u.place), '{}') AS places
         FROM unnest(e.ids, e.tags) WITH ORDINALITY AS u (id, tag, place)
-        WHERE u.tag = t.id`
+        WHERE e.tags <> '{}' AND u.tag = t.id`
 )
 
 // changedSQL writes what edited made of records, the history of each part that differs, and what that means to the tallies. An attribute is counted
