@@ -37,6 +37,7 @@ type Store struct {
 	feedback *feedback.Store
 	queue    *river.Client[pgx.Tx] // takes jobs, runs none
 	settings Settings
+	chunk    int // how many ids a row of operation_chunk holds
 }
 
 // NewStore returns a store on the database.
@@ -45,7 +46,7 @@ func NewStore(db *pgxpool.Pool, accounts *account.Store, carriers *carrier.Store
 	if err != nil {
 		return nil, fmt.Errorf("open job queue: %w", err)
 	}
-	return &Store{db: db, accounts: accounts, carriers: carriers, feedback: records, queue: queue, settings: s}, nil
+	return &Store{db: db, accounts: accounts, carriers: carriers, feedback: records, queue: queue, settings: s, chunk: chunkSize}, nil
 }
 
 // Kind is what an operation does: one of the verbs of a change, taking one back, or what a change of the rules means to feedback that is there.

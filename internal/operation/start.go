@@ -16,7 +16,7 @@ import (
 	"earshot/internal/pg"
 )
 
-// chunkSize is how many ids a row of operation_chunk holds: about what a worker changes within 50 ms.
+// chunkSize is about what a worker changes within 50 ms.
 const chunkSize = 1_000
 
 // How long a selection may take: longer than a list, since nobody wants half of it, and longer still where nobody waits.
@@ -129,18 +129,19 @@ func (s *Store) insert(ctx context.Context, tx pgx.Tx, v account.View, o Operati
 	return o, nil
 }
 
-// keep stores the ids that a query selects as the operation's.
+// keep stores the ids that a query selects as the operation's. Cutting one array into pieces takes half the time of numbering the ids and
+// grouping them.
 func (s *Store) keep(ctx context.Context, tx pgx.Tx, v account.View, o *Operation, sql string, args *pg.Args, timeout time.Duration) error {
-	org, id := args.Bind(v.Org()), args.Bind(o.ID)
+	org, id, size := args.Bind(v.Org()), args.Bind(o.ID), fmt.Sprint(s.chunk)
 	b := &pgx.Batch{}
 	b.Queue(fmt.Sprintf(`SET LOCAL statement_timeout = %d`, timeout.Milliseconds()))
 	b.Queue(`SET LOCAL plan_cache_mode = force_custom_plan`)
 	b.Queue(`
 		WITH chunk AS (
 			INSERT INTO operation_chunk (organization_id, operation_id, n, ids)
-			SELECT `+org+`, `+id+`, n, array_agg(id)
-			FROM (SELECT id, (row_number() OVER (ORDER BY id) - 1) / `+fmt.Sprint(chunkSize)+` AS n FROM (`+sql+`) AS picked) AS numbered
-			GROUP BY n
+			SELECT `+org+`, `+id+`, n, selected.ids[n * `+size+` + 1:(n + 1) * `+size+`]
+			FROM (SELECT array_agg(id ORDER BY id) AS ids FROM (`+sql+`) AS picked) AS selected
+			CROSS JOIN generate_series(0, (cardinality(selected.ids) - 1) / `+size+`) AS n
 			RETURNING cardinality(ids) AS n
 		)
 		UPDATE operation SET (chunks, total) = (SELECT count(*), coalesce(sum(n), 0) FROM chunk), selects_at = NULL

@@ -59,14 +59,20 @@ func (w *Worker) Work(ctx context.Context, job *river.Job[Job]) error {
 	return err
 }
 
-// Work goes on with an operation for a turn, or until ctx ends: then it finishes the records it has begun with. It reports whether the
-// operation is left running. One that fails time and again ends as failed.
+// Work goes on with an operation for a turn, and for another as long as nobody waits, or until ctx ends: then it finishes the records it has
+// begun with. It reports whether the operation is left running. One that fails time and again ends as failed.
 func (s *Store) Work(ctx context.Context, v account.View, id int64) (more bool, err error) {
 	began := time.Now()
 	chunks := 1
 	for more = true; more; {
-		if ctx.Err() != nil || time.Since(began) > turn {
+		if ctx.Err() != nil {
 			return true, nil
+		}
+		if time.Since(began) > turn {
+			if wait, err := s.othersWait(ctx); wait || err != nil {
+				return true, err
+			}
+			began = time.Now()
 		}
 		start := time.Now()
 		if more, err = s.step(context.WithoutCancel(ctx), v, id, chunks); err != nil {
@@ -82,10 +88,22 @@ func (s *Store) Work(ctx context.Context, v account.View, id int64) (more bool, 
 	return false, nil
 }
 
-// step changes the next records of an operation in a transaction of its own. That it was committed need not be on disk before the next one
-// begins: when it is lost, the cursor is lost with it. Only the last one waits.
+// othersWait says whether there is an operation, of whatever organization, that nobody has begun to work on. To get in line where there is
+// none would only cost the time until the queue is looked at again.
+func (s *Store) othersWait(ctx context.Context) (wait bool, err error) {
+	err = s.db.QueryRow(ctx, `SELECT EXISTS (SELECT FROM river_job WHERE state = 'available' AND kind = $1)`, Job{}.Kind()).Scan(&wait)
+	if err != nil {
+		return false, fmt.Errorf("look who waits: %w", err)
+	}
+	return wait, nil
+}
+
+// unhurried transactions need not be on disk when the next one begins: when one is lost, the cursor is lost with it.
+var unhurried = pgx.TxOptions{BeginQuery: `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = off`}
+
+// step changes the next records of an operation in a transaction of its own. Only the last one is waited for.
 func (s *Store) step(ctx context.Context, v account.View, id int64, chunks int) (more bool, err error) {
-	err = pgx.BeginTxFunc(ctx, s.db, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+	err = pgx.BeginTxFunc(ctx, s.db, unhurried, func(tx pgx.Tx) error {
 		o, err := s.read(ctx, tx, v, id, forUpdate)
 		if err != nil || o.State != Running {
 			return err
@@ -97,10 +115,10 @@ func (s *Store) step(ctx context.Context, v account.View, id int64, chunks int) 
 			}
 			return s.selectNow(ctx, tx, v, &o)
 		}
-		if more, err = s.advance(ctx, tx, v, &o, chunks); err != nil || !more {
+		if more, err = s.advance(ctx, tx, v, &o, chunks); err != nil || more {
 			return err
 		}
-		_, err = tx.Exec(ctx, `SET LOCAL synchronous_commit = off`)
+		_, err = tx.Exec(ctx, `SET LOCAL synchronous_commit TO DEFAULT`)
 		return err
 	})
 	if fault.Is(err, fault.NotFound) {

@@ -53,5 +53,8 @@ CREATE TABLE operation_chunk (
         REFERENCES operation (organization_id, id) ON DELETE CASCADE
 );
 
+-- Compressing the ids would take longer than selecting them.
+ALTER TABLE operation_chunk ALTER COLUMN ids SET STORAGE EXTERNAL;
+
 -- While set, the days of some feedback are still those of another zone, and totals over time are counted instead of read from tallies.
 ALTER TABLE organization ADD COLUMN rezoning boolean NOT NULL DEFAULT false;
