@@ -41,7 +41,8 @@ func (s *Store) Restore(ctx context.Context, tx pgx.Tx, v account.View, by By, o
 	return done, nil
 }
 
-// savedSQL is what the operation $6 changed of the records f, and whether it was changed again since.
+// savedSQL is what the operation $6 changed of the records f, and whether it was changed again since. Where it is not aggregated, OFFSET 0 keeps
+// it a subquery: right after an operation the statistics do not know its history, and a join would read all of that for every few records.
 const savedSQL = `
         SELECT h.attribute_id, h.before, h.after, h.places, EXISTS (
                    SELECT FROM feedback_history n
@@ -55,7 +56,7 @@ WITH saved AS MATERIALIZED (
     SELECT f.id, f.carrier_id, f.day, f.source, f.status, coalesce(f.nps_profile, 0) AS nps, f.satisfaction, f.completed_at, f.sentiment,
            s.before[1]::smallint AS new_status, s.again
     FROM feedback f
-    CROSS JOIN LATERAL (` + savedSQL + `1) AS s
+    CROSS JOIN LATERAL (` + savedSQL + `1 OFFSET 0) AS s
     WHERE f.organization_id = $1 AND f.id = ANY($2)
 ), old AS (
     SELECT * FROM saved WHERE NOT again
@@ -112,6 +113,7 @@ WITH saved AS MATERIALIZED (
         SELECT s.attribute_id AS id, s.before AS after
         FROM (SELECT e.id) AS f, LATERAL (` + savedSQL + `3) AS s
         WHERE NOT s.again
+        OFFSET 0
     ) AS t
     CROSS JOIN LATERAL (` + hadSQL + `) AS had
     WHERE e.new_ids <> e.ids
