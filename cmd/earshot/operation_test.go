@@ -177,6 +177,9 @@ func (s *shop) sound() {
 // goes on, and in the end each feedback was changed once. Feedback that came after the call are left alone.
 func TestKilledWorkersChangeEachFeedbackOnce(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("a lease is waited for")
+	}
 	const n = 20_000
 	s := openShop(t, n, "--role", "api")
 	worker := work(t, s.database)

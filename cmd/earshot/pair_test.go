@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"sync"
 	"testing"
 	"time"
@@ -196,6 +197,9 @@ func TestBulkBesideBulk(t *testing.T) {
 		}
 	}
 	race(t, 4*time.Second, loop(a), loop(a), loop(b), loop(b))
+	if t.Failed() {
+		return
+	}
 	for _, id := range all {
 		if o := a.done(s.org, id); o.Done != o.Total || o.Error != nil {
 			t.Errorf("%+v", o)
@@ -234,7 +238,7 @@ func TestReaderBesideFold(t *testing.T) {
 		func(r *rand.Rand) {
 			by := []*server{a, b}[r.IntN(2)]
 			filter := totals[r.IntN(len(totals))]
-			answer := by.try(s.org, http.MethodGet, "/v4/feedback?per_page=1&fql="+filter, "", http.StatusOK)
+			answer := by.try(s.org, http.MethodGet, "/v4/feedback?per_page=1&fql="+url.QueryEscape(filter), "", http.StatusOK)
 			var page struct{ Meta struct{ Total int } }
 			if !t.Failed() {
 				decode(t, answer.body, &page)

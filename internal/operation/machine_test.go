@@ -1,7 +1,6 @@
 package operation_test
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -282,14 +281,15 @@ func (m *machine) compare(rt *rapid.T) {
 }
 
 // expected is the model in lines.
-func (m *machine) expected() (lines []string) {
+func (m *machine) expected() []string {
+	lines := []string{}
 	for _, id := range m.ids() {
 		r := m.records[id]
 		var entries []string
 		for _, e := range r.entries {
 			entries = append(entries, strings.TrimSuffix(e.name+"="+e.value, "="))
 		}
-		lines = append(lines, fmt.Sprintf("record %d %s [%s] owners %v events %d", id, r.status, strings.Join(entries, " "),
+		lines = append(lines, fmt.Sprintf("record %d %d [%s] owners %v events %d", id, r.status, strings.Join(entries, " "),
 			slices.Sorted(maps.Keys(r.owners)), len(r.events)))
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.operations)) {
@@ -303,28 +303,22 @@ func (m *machine) expected() (lines []string) {
 // stored is the same from the database: attributes as they stand there, whatever reading makes of them.
 func (m *machine) stored(rt *rapid.T) (lines []string) {
 	rows, err := m.db.Query(m.t.Context(), `
-		SELECT f.id, f.status, ARRAY(
+		SELECT format('record %s %s [%s] owners [%s] events %s', f.id, f.status, array_to_string(ARRAY(
 		           SELECT concat_ws('=', a.name, v.text)
 		           FROM unnest(f.attribute_value_ids) WITH ORDINALITY AS u (id, place)
 		           LEFT JOIN attribute_value v ON v.organization_id = $1 AND v.id = u.id
 		           JOIN attribute a ON a.organization_id = $1 AND a.id = coalesce(v.attribute_id, u.id)
-		           ORDER BY u.place) AS entries,
-		       ARRAY(SELECT user_id FROM feedback_owner o WHERE o.organization_id = $1 AND o.feedback_id = f.id ORDER BY user_id) AS owners,
-		       (SELECT count(*) FROM feedback_history h WHERE h.organization_id = $1 AND h.feedback_id = f.id AND h.field <> 2) AS events
+		           ORDER BY u.place), ' '),
+		       (SELECT string_agg(user_id::text, ' ' ORDER BY user_id) FROM feedback_owner o WHERE o.organization_id = $1 AND o.feedback_id = f.id),
+		       (SELECT count(*) FROM feedback_history h WHERE h.organization_id = $1 AND h.feedback_id = f.id AND h.field <> 2))
 		FROM feedback f
 		WHERE f.organization_id = $1
 		ORDER BY f.id`, m.view().Org())
+	if err != nil {
+		rt.Fatal(err)
+	}
+	lines, err = pgx.CollectRows(rows, pgx.RowTo[string])
 	m.must(rt, err)
-	defer rows.Close()
-	var id, events int64
-	var status feedback.Status
-	var entries []string
-	var owners []account.UserID
-	_, err = pgx.ForEachRow(rows, []any{&id, &status, &entries, &owners, &events}, func() error {
-		lines = append(lines, fmt.Sprintf("record %d %s [%s] owners %v events %d", id, status, strings.Join(entries, " "), owners, events))
-		return nil
-	})
-	m.must(rt, errors.Join(err, rows.Err()))
 	list, total, err := m.office.operations.List(m.t.Context(), m.view(), operation.Filter{}, 1_000)
 	m.must(rt, err)
 	if total != int64(len(list)) {
