@@ -74,16 +74,15 @@ func TestStoppingServerAnswersForAWhile(t *testing.T) {
 // Whoever has come in gets an answer, also those who were waiting to be accepted when the server was told to stop.
 func TestClosingPortResetsNobody(t *testing.T) {
 	t.Parallel()
-	database := pgtest.New(t)
-	org := initialize(t, database)
-	s := serve(t, database, "--database-conns", "200")
-	if a := s.get("/v4/carriers", org.Token); a.status != http.StatusOK {
+	// Asked for what needs no place and no connection to the database: of those there are too few for all of them at once.
+	s := serve(t, pgtest.New(t))
+	if a := s.get("/healthz", ""); a.status != http.StatusOK {
 		t.Fatalf("before: %d %s", a.status, a.body)
 	}
 	s.signal(syscall.SIGSTOP)
 	var waiting []net.Conn
 	for range 150 {
-		waiting = append(waiting, s.dial(fmt.Sprintf("GET /v4/carriers HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer %s\r\n\r\n", org.Token)))
+		waiting = append(waiting, s.dial("GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n"))
 	}
 	s.terminate()
 	s.signal(syscall.SIGCONT)
