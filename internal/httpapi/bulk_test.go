@@ -254,3 +254,45 @@ func TestOperationsAreListedNewestFirstWithWhoStartedThem(t *testing.T) {
 	c.as(restricted).get("/v4/operations").want(http.StatusOK).is("data", "[]").is("meta.total", "0")
 	c.as(restricted).get("/v4/operations/"+first).refused(http.StatusNotFound, "not_found")
 }
+
+// Each bulk call does to every match what the single call does to one, sent either way; what does not match is left alone.
+func TestBulkAttributesChangeEveryMatch(t *testing.T) {
+	t.Parallel()
+	for name, call := range map[string]func(c *client, method, verb string, attributes ...string) answer{
+		"json": func(c *client, method, verb string, attributes ...string) answer {
+			return c.json(method, "/v4/feedback/attributes/"+verb, `{"fql":`+ofCarrier1+`,"attributes":[`+attributes[0]+`]}`)
+		},
+		"form": func(c *client, method, verb string, attributes ...string) answer {
+			return c.form(method, "/v4/feedback/attributes/"+verb, append(attributes[1:], "fql="+ofCarrier1)...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClient(t)
+			mine, other := c.feed(3, 1), c.feed(1, 2)[0]
+			shows := func(want string) {
+				t.Helper()
+				for _, id := range mine {
+					c.get("/v4/feedback/"+id+"?include[]=attributes").is("attributes", want)
+				}
+				c.get("/v4/feedback/"+other+"?include[]=attributes").is("attributes", `[]`)
+			}
+			call(c, http.MethodPost, "attach", `{"name":"city","value":["Lyon","Nice"]},{"name":"shop","value":"north"}`,
+				"attributes[0][name]=city", "attributes[0][value][]=Lyon", "attributes[0][value][]=Nice", "attributes[1][name]=shop", "attributes[1][value]=north").
+				want(http.StatusOK).is("feedback_count", "3").is("async", "null")
+			shows(`[{"name":"city","label":"city","value":["Lyon","Nice"]},{"name":"shop","label":"shop","value":"north"}]`)
+			call(c, http.MethodPut, "sync", `{"name":"city","value":["Nice","Paris"]}`,
+				"attributes[0][name]=city", "attributes[0][value][]=Nice", "attributes[0][value][]=Paris").want(http.StatusOK).is("feedback_count", "3")
+			shows(`[{"name":"city","label":"city","value":["Nice","Paris"]},{"name":"shop","label":"shop","value":"north"}]`)
+			call(c, http.MethodDelete, "detach", `{"name":"city","value":"Nice"},{"name":"shop"}`,
+				"attributes[0][name]=city", "attributes[0][value]=Nice", "attributes[1][name]=shop").want(http.StatusOK).is("feedback_count", "3")
+			shows(`[{"name":"city","label":"city","value":"Paris"}]`)
+			// A name that does not exist: nothing is detached, and the matches count all the same.
+			call(c, http.MethodDelete, "detach", `{"name":"nowhere"}`, "attributes[0][name]=nowhere").want(http.StatusOK).is("feedback_count", "3")
+			call(c, http.MethodPut, "sync", `{"name":"city","value":[]}`, "attributes[0][name]=city", "attributes[0][value][]=").want(http.StatusOK)
+			shows(`[]`)
+			c.get(`/v4/feedback?fql=[{"Attribute":{"name":"city","$exists":true}}]`).is("meta.total", "0")
+			c.sound()
+		})
+	}
+}
