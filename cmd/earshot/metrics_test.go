@@ -343,3 +343,34 @@ func work(t *testing.T, database string) *server {
 	s.until("up", func() bool { return s.adminAddress() != "" })
 	return s
 }
+
+// The queue and the leases are seen to move: while nobody works jobs wait and leases run out, a worker takes a job up, and one that fails is
+// discarded.
+func TestJobsAndLeasesAreCounted(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, 5_000, append(watched, "--role", "api")...)
+	jobs := func(state string) string { return fmt.Sprintf(`earshot_jobs{kind="operation",state=%q}`, state) }
+	const lease = "earshot_operation_lease_seconds"
+	s.api.shows("idle", map[string]func(float64) bool{
+		jobs("available"): exactly(0), jobs("running"): exactly(0), jobs("discarded"): exactly(0), lease: exactly(0),
+	})
+
+	release := s.lock(4_000)
+	id := s.api.bulk(s.org, http.MethodPost, bulkUpdate, 1, 5_000, resolved)
+	broken := s.api.bulk(s.org, http.MethodPost, bulkUpdate, 1, 5_000, resolved)
+	s.exec(`UPDATE operation SET kind = 'sing' WHERE id = $1`, broken)
+	s.api.shows("waiting for a worker", map[string]func(float64) bool{jobs("available"): exactly(2), jobs("running"): exactly(0), lease: exactly(0)})
+	s.exec(`UPDATE operation SET lease_until = now() - interval '3 minutes' WHERE id = $1`, id)
+	s.api.shows("left alone", map[string]func(float64) bool{jobs("available"): exactly(2), lease: atLeast(180)})
+
+	work(t, s.database)
+	s.waiting(1)
+	s.api.shows("at work", map[string]func(float64) bool{
+		jobs("available"): exactly(0), jobs("running"): atLeast(1), jobs("discarded"): atLeast(1), lease: exactly(0),
+	})
+	release()
+	s.api.shows("done", map[string]func(float64) bool{jobs("available"): exactly(0), jobs("running"): exactly(0), lease: exactly(0)})
+	if o := s.api.done(s.org, id); o.Changed != 5_000 {
+		t.Errorf("%+v", o)
+	}
+}

@@ -121,11 +121,11 @@ func (s *shop) lock(id int) (release func()) {
 	return hold(s.t, s.database, `SELECT FROM feedback WHERE id = $1 FOR UPDATE`, id)
 }
 
-// waiting lets so many come to wait for a lock.
+// waiting lets so many, at least, come to wait for a lock.
 func (s *shop) waiting(n int) {
 	s.t.Helper()
 	s.api.until(fmt.Sprintf("%d wait", n), func() bool {
-		return read[int](s, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == n
+		return read[int](s, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) >= n
 	})
 }
 

@@ -22,20 +22,20 @@ type Jobs struct {
 	N           int64
 }
 
-// Queue reads the backlog. Every kind of job is listed as available and as running, also where there is none.
+// Queue reads the backlog. Every kind of job is listed as available, running and discarded, also where there is none.
 func Queue(ctx context.Context, q pg.Querier) (Backlog, error) {
 	var found Backlog
 	var late float64
 	b := &pgx.Batch{}
 	b.Queue(`
 		SELECT k.kind, k.state, count(j.id) AS n
-		FROM (VALUES ($1, 'available'), ($1, 'running')) AS k (kind, state)
+		FROM (VALUES ($1, 'available'), ($1, 'running'), ($1, 'discarded')) AS k (kind, state)
 		LEFT JOIN river_job j ON j.kind = k.kind AND j.state::text = k.state
 		GROUP BY k.kind, k.state
 		UNION ALL
 		SELECT kind, state::text, count(*)
 		FROM river_job
-		WHERE state IN ('scheduled', 'retryable', 'discarded')
+		WHERE state IN ('scheduled', 'retryable')
 		GROUP BY kind, state`, Job{}.Kind()).Query(func(rows pgx.Rows) (err error) {
 		found.Jobs, err = pgx.CollectRows(rows, pgx.RowToStructByName[Jobs])
 		return err
