@@ -94,7 +94,7 @@ func TestReadingIsLinear(t *testing.T) {
 		"invalid":      "\xff\xfe\xfd\xfc",
 		"commas":       "good, bad, ",
 	}
-	for name, unit := range texts {
+	for name, unit := range texts { //nolint:paralleltest // they measure time
 		t.Run(name, func(t *testing.T) {
 			short, long := strings.Repeat(unit, 16_000/len(unit)), strings.Repeat(unit, 64_000/len(unit))
 			for attempt := range 5 {
