@@ -58,6 +58,10 @@ fuzz: ## Run every fuzz target for a while (FUZZTIME)
 oracle: ## Hold 20,000 random filters against the oracle (EARSHOT_SEED repeats a run)
 	EARSHOT_ORACLE=20000 go test -count=1 -timeout 45m -run TestListAgreesWithTheOracle -v ./internal/httpapi
 
+.PHONY: model
+model: ## Try operations against their model for five minutes (EARSHOT_MODEL)
+	EARSHOT_MODEL=$${EARSHOT_MODEL:-5m} go test -count=1 -timeout 45m -run TestOperationsAgreeWithAModel -v ./internal/operation -rapid.checks=1000000 -rapid.steps=60
+
 .PHONY: bench-list
 bench-list: ## Measure the list at 10 million feedback, on a PostgreSQL of its own (takes some ten minutes and 20 GB)
 	go run ./bench/list
@@ -65,6 +69,14 @@ bench-list: ## Measure the list at 10 million feedback, on a PostgreSQL of its o
 .PHONY: bench-list-clean
 bench-list-clean: ## Stop the PostgreSQL of bench-list and remove its data
 	go run ./bench/list -clean
+
+.PHONY: bench-operation
+bench-operation: ## Measure operations on a million feedback, on a PostgreSQL of its own (takes about an hour and 10 GB)
+	go run ./bench/operation
+
+.PHONY: bench-operation-clean
+bench-operation-clean: ## Stop the PostgreSQL of bench-operation and remove its data
+	go run ./bench/operation -clean
 
 .PHONY: docs
 docs: build ## Write docs/configuration.md anew from the commands and flags
