@@ -58,9 +58,9 @@ fuzz: ## Run every fuzz target for a while (FUZZTIME)
 oracle: ## Hold 20,000 random filters against the oracle (EARSHOT_SEED repeats a run)
 	EARSHOT_ORACLE=20000 go test -count=1 -timeout 45m -run TestListAgreesWithTheOracle -v ./internal/httpapi
 
-.PHONY: history-cost
-history-cost: ## Measure what the history of a change costs, over 100,000 changes of status
-	EARSHOT_RECORDS=50000 go test -count=1 -run TestHistoryCost -v ./internal/feedback
+.PHONY: model
+model: ## Try operations against their model for five minutes (EARSHOT_MODEL)
+	EARSHOT_MODEL=$${EARSHOT_MODEL:-5m} go test -count=1 -timeout 45m -run TestOperationsAgreeWithAModel -v ./internal/operation -rapid.checks=1000000 -rapid.steps=60
 
 .PHONY: bench-list
 bench-list: ## Measure the list at 10 million feedback, on a PostgreSQL of its own (takes some ten minutes and 20 GB)
@@ -71,20 +71,12 @@ bench-list-clean: ## Stop the PostgreSQL of bench-list and remove its data
 	go run ./bench/list -clean
 
 .PHONY: bench-operation
-bench-operation: ## Measure bulk changes of a million feedback, with workers that are killed, on a PostgreSQL of its own (some twenty minutes)
+bench-operation: ## Measure operations on a million feedback, on a PostgreSQL of its own (takes about an hour and 10 GB)
 	go run ./bench/operation
 
-.PHONY: model
-model: ## Hold random sequences of changes, bulk changes and undoings against a model for five minutes
-	EARSHOT_MODEL=5m go test -count=1 -timeout 15m -rapid.checks=100000 -run TestOperationsAgreeWithAModel -v ./internal/operation
-
-.PHONY: load
-load: ## Put real servers under load: stopping, a noisy neighbour, overload; on a PostgreSQL of its own (some five minutes)
-	go run ./bench/load
-
-.PHONY: load-clean
-load-clean: ## Stop the PostgreSQL of load and remove its data
-	go run ./bench/load -clean
+.PHONY: bench-operation-clean
+bench-operation-clean: ## Stop the PostgreSQL of bench-operation and remove its data
+	go run ./bench/operation -clean
 
 .PHONY: docs
 docs: build ## Write docs/configuration.md anew from the commands and flags

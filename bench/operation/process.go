@@ -213,16 +213,20 @@ func (s *service) look(ctx context.Context, id int64) (o operation, err error) {
 	return o, err
 }
 
-// until polls an operation until it is as far as it should be.
+// until polls an operation until it is as far as it should be, for as long as it moves.
 func (s *service) until(ctx context.Context, id int64, far func(operation) bool) (operation, error) {
-	for deadline := time.Now().Add(patience); ; {
+	moved, done := time.Now(), int64(0)
+	for {
 		o, err := s.look(ctx, id)
+		if o.Done > done {
+			moved, done = time.Now(), o.Done
+		}
 		switch {
 		case err != nil || far(o):
 			return o, err
 		case o.State != "running":
 			return o, fmt.Errorf("operation %d ended as %s with %d of %d: %s", id, o.State, o.Done, o.Total, o.Error)
-		case time.Now().After(deadline):
+		case time.Since(moved) > patience:
 			return o, fmt.Errorf("operation %d does not move: %d of %d, %s", id, o.Done, o.Total, o.Error)
 		}
 		select {

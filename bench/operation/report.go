@@ -94,8 +94,10 @@ func (r *report) bars() []rig.Bar {
 		})
 	}
 	for _, p := range r.Pace {
-		all = append(all, rig.Ratio(p.name+": time of the operation against plain SQL (0.8 of its pace)",
-			p.rate(byHand, r.Options.size), p.rate(byOperation, r.Options.size), 1.25))
+		ratio := p.rate(byOperation, r.Options.size) / p.rate(byHand, r.Options.size)
+		all = append(all, rig.Bar{
+			What: p.name + ": pace of the operation, of that of plain SQL", Limit: "(at least) 0.80", Found: fmt.Sprintf("%.2f", ratio), Passed: ratio >= 0.8,
+		})
 	}
 	for _, u := range r.Undo {
 		wrong := 0
@@ -174,5 +176,18 @@ func (r *report) markdown() string {
 
 const introduction = `# Benchmark: operations
 
-TODO
+Written by ` + "`make bench-operation`" + `. It starts a PostgreSQL of its own, which loses nothing in a crash, builds an organization (once; later runs
+find it), and runs the released program as separate processes on copies of it: one with the role api, one with the role worker. Everything
+but the plain SQL goes through HTTP.
+
+Every feedback has an order number of its own and three more attributes, two closed answers, and every fifth a text; they are spread over three
+years, 12 carriers and 24 sources. Five of six have the region that is selected, as have those that others create while an operation runs:
+these came after the call and must be left alone. A change of attributes is answered when it is done, or when ` + "`--bulk-wait`" + ` is over; here
+that is a millisecond, so that the time of the call is that of the selection.
+
+"Plain SQL" is the same change written by hand: a statement for each table, over the whole selection, in one transaction that writes the same
+rows of feedback and history, and their deltas; what is selected is known to it. "The bare UPDATE" is the last of these statements alone. Each is measured
+on a fresh copy, in turn, with the same two processes beside it, which fold what the operation leaves while it runs, and what plain SQL leaves
+afterwards. The pace is that of the fastest round; the processor time is PostgreSQL's, of all its processes, in the cheapest round.
+
 `
