@@ -66,6 +66,14 @@ bench-list: ## Measure the list at 10 million feedback, on a PostgreSQL of its o
 bench-list-clean: ## Stop the PostgreSQL of bench-list and remove its data
 	go run ./bench/list -clean
 
+.PHONY: eval-text
+eval-text: ## Measure how often sentiment is told right, and write the figures into docs/text-analysis.md
+	go test -count=1 -v -run '^TestEvaluation$$' ./internal/analysis -eval
+
+.PHONY: bench-text
+bench-text: ## Measure how long reading an answer takes, and write the figures into docs/text-analysis.md
+	go test -count=1 -v -run '^TestSpeed$$' ./internal/analysis -speed
+
 .PHONY: docs
 docs: build ## Write docs/configuration.md anew from the commands and flags
 	bin/earshot reference >bin/configuration.md
