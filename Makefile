@@ -78,6 +78,14 @@ bench-operation: ## Measure operations on a million feedback, on a PostgreSQL of
 bench-operation-clean: ## Stop the PostgreSQL of bench-operation and remove its data
 	go run ./bench/operation -clean
 
+.PHONY: eval-text
+eval-text: ## Measure how often sentiment is told right, and write the figures into docs/text-analysis.md
+	go test -count=1 -v -run '^TestEvaluation$$' ./internal/analysis -eval
+
+.PHONY: bench-text
+bench-text: ## Measure how long reading an answer takes, and write the figures into docs/text-analysis.md
+	go test -count=1 -v -run '^TestSpeed$$' ./internal/analysis -speed
+
 .PHONY: docs
 docs: build ## Write docs/configuration.md anew from the commands and flags
 	bin/earshot reference >bin/configuration.md

@@ -66,35 +66,42 @@ func Read(text string, lang Language, topics *Catalogue) Result {
 		lang = r.detect("")
 	}
 	r.fold(lang)
-	res := Result{Language: lang}
 	sentences := r.sentences(lang)
 	if len(sentences) == 0 {
-		return res
+		return Result{Language: lang}
 	}
-	res.Measured = true
-	res.Spans = make([]Span, len(sentences))
+	spans := make([]Span, len(sentences))
 	r.judge(lang, sentences)
 	topics.look(r, lang)
-	sum, length := 0, 0
 	for i, s := range sentences {
 		first, last := r.tokens[s.from], r.tokens[s.to-1]
-		span := &res.Spans[i]
-		*span = Span{
+		spans[i] = Span{
 			Start:  first.at,
 			Length: last.to - first.at,
 			Text:   text[first.start:last.end],
 			Score:  r.scores[i],
 			Topics: topics.in(r, lang, s),
 		}
-		for _, id := range span.Topics {
+	}
+	return Sum(lang, spans)
+}
+
+// Sum is the result that spans add up to.
+func Sum(lang Language, spans []Span) Result {
+	res := Result{Language: lang, Spans: spans, Measured: len(spans) > 0}
+	sum, length := 0, 0
+	for _, s := range spans {
+		for _, id := range s.Topics {
 			if at, found := slices.BinarySearch(res.Topics, id); !found {
 				res.Topics = slices.Insert(res.Topics, at, id)
 			}
 		}
-		sum += span.Score * span.Length
-		length += span.Length
+		sum += s.Score * s.Length
+		length += s.Length
 	}
-	res.Score = (2*sum + length) / (2 * length)
+	if length > 0 {
+		res.Score = (2*sum + length) / (2 * length)
+	}
 	return res
 }
 
