@@ -2,6 +2,7 @@ package rig
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -85,4 +86,9 @@ func Thousands(n int64) string {
 		text = text[:i] + "," + text[i:]
 	}
 	return text
+}
+
+// Progress tells whoever waits what is happening; results go to stdout, this does not.
+func Progress(format string, args ...any) {
+	fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), strings.TrimSpace(fmt.Sprintf(format, args...)))
 }
