@@ -19,10 +19,25 @@ import (
 type Verbatim struct {
 	FeedbackID   int64
 	CreatedAt    time.Time
+	Source       Source          // 0: not to be told
 	Profile      carrier.Profile // 0: none
 	Satisfaction *int16          // hundredths of a percent; nil: not measurable
+	Sentiment    *int16          // as satisfaction, of all the record's texts
 	QuestionID   int64
 	Text         string
+}
+
+// Feeling is the label of the sentiment; 0: none. The stretches are those of filters.
+func (v Verbatim) Feeling() carrier.Profile {
+	switch {
+	case v.Sentiment == nil:
+		return 0
+	case *v.Sentiment <= 4000:
+		return carrier.Negative
+	case *v.Sentiment <= 6000:
+		return carrier.Neutral
+	}
+	return carrier.Positive
 }
 
 // searchedTexts is how many of the latest records are looked through for texts. Where hardly any has one, the answer is not worth reading them all.
@@ -41,9 +56,9 @@ func (p *Snapshot) Texts(ctx context.Context, q fql.Query, question int64, limit
 	}
 	// The page is taken from the narrow table first, as in a list: newest first, by the primary key.
 	rows, err := p.tx.Query(ctx, `
-		SELECT f.id, f.created_at, coalesce(f.nps_profile, 0), f.satisfaction, c.items
+		SELECT f.id, f.created_at, f.source, coalesce(f.nps_profile, 0), f.satisfaction, f.sentiment, c.items
 		FROM (
-			SELECT f.organization_id, f.id, f.created_at, f.nps_profile, f.satisfaction FROM feedback f
+			SELECT f.organization_id, f.id, f.created_at, f.source, f.nps_profile, f.satisfaction, f.sentiment FROM feedback f
 			WHERE `+where+`
 			ORDER BY f.id DESC
 			LIMIT `+strconv.Itoa(searchedTexts)+`
@@ -58,7 +73,7 @@ func (p *Snapshot) Texts(ctx context.Context, q fql.Query, question int64, limit
 	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]Verbatim, error) {
 		var rec Verbatim
 		var raw []byte
-		if err := row.Scan(&rec.FeedbackID, &rec.CreatedAt, &rec.Profile, &rec.Satisfaction, &raw); err != nil {
+		if err := row.Scan(&rec.FeedbackID, &rec.CreatedAt, &rec.Source, &rec.Profile, &rec.Satisfaction, &rec.Sentiment, &raw); err != nil {
 			return nil, err
 		}
 		return rec.written(raw, question)

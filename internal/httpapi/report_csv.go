@@ -44,7 +44,7 @@ func (s *Server) componentCSV(w http.ResponseWriter, r *http.Request, p account.
 // tableOf is a component as rows of cells, the names first.
 func tableOf(p report.Part) [][]string {
 	if p.Type == report.Verbatims {
-		rows := [][]string{{"feedback_id", "created_at", "nps_profile", "satisfaction_ratio", "question_id", "question", "text"}}
+		rows := [][]string{{"feedback_id", "created_at", "source", "nps_profile", "satisfaction_ratio", "sentiment_score", "sentiment_string", "question_id", "question", "text"}}
 		for _, v := range p.Verbatims {
 			rows = append(rows, verbatimRow(v))
 		}
@@ -68,12 +68,15 @@ func tableOf(p report.Part) [][]string {
 }
 
 func verbatimRow(v report.Verbatim) []string {
-	var satisfaction string
-	if v.Satisfaction != nil {
-		satisfaction = strconv.FormatFloat(float64(*v.Satisfaction)/100, 'f', -1, 64)
+	percent := func(hundredths *int16) string {
+		if hundredths == nil {
+			return ""
+		}
+		return strconv.FormatFloat(float64(*hundredths)/100, 'f', -1, 64)
 	}
 	return []string{
-		strconv.FormatInt(v.FeedbackID, 10), v.CreatedAt.UTC().Format("2006-01-02T15:04:05.000000Z"), optionalText(profileName(v.Profile)), satisfaction,
+		strconv.FormatInt(v.FeedbackID, 10), v.CreatedAt.UTC().Format("2006-01-02T15:04:05.000000Z"), v.Source.String(),
+		optionalText(profileName(v.Profile)), percent(v.Satisfaction), percent(v.Sentiment), optionalText(profileName(v.Feeling())),
 		strconv.FormatInt(v.QuestionID, 10), plainCell(v.Question), plainCell(v.Text),
 	}
 }

@@ -62,11 +62,12 @@ func TestReportCSV(t *testing.T) {
 	if cities[3][2] != "'-7" || !strings.Contains(cities[3][9], `"-7"`) {
 		t.Errorf("cities %q", cities)
 	}
+	c.feel("chat")
 	texts := c.table(report, `{"type":"verbatims"}`, "?fql="+escape(`[{"Nps":{"$eq":"negative"}}]`))
 	if diff := cmp.Diff([][]string{
-		{"feedback_id", "created_at", "nps_profile", "satisfaction_ratio", "question_id", "question", "text"},
-		{texts[1][0], "2026-03-31T12:00:00.000000Z", "negative", "0", fmt.Sprint(text), "Question 2", "Last\nline"},
-		{texts[2][0], "2026-03-01T12:00:00.000000Z", "negative", "60", fmt.Sprint(text), "Question 2", "'=SUM(A1)"},
+		{"feedback_id", "created_at", "source", "nps_profile", "satisfaction_ratio", "sentiment_score", "sentiment_string", "question_id", "question", "text"},
+		{texts[1][0], "2026-03-31T12:00:00.000000Z", "chat", "negative", "0", "32.5", "negative", fmt.Sprint(text), "Question 2", "Last\nline"},
+		{texts[2][0], "2026-03-01T12:00:00.000000Z", "sms", "negative", "60", "", "", fmt.Sprint(text), "Question 2", "'=SUM(A1)"},
 	}, texts); diff != "" {
 		t.Errorf("texts (-want +got)\n%s", diff)
 	}

@@ -57,8 +57,11 @@ func (d wireDay) String() string { return time.Time(d).Format(time.DateOnly) }
 type wireVerbatim struct {
 	FeedbackID        int64   `json:"feedback_id"`
 	CreatedAt         stamp   `json:"created_at"`
+	Source            string  `json:"source"`
 	NPSProfile        *string `json:"nps_profile"`
 	SatisfactionRatio *ratio  `json:"satisfaction_ratio"`
+	SentimentScore    *ratio  `json:"sentiment_score"`
+	SentimentString   *string `json:"sentiment_string"`
 	QuestionID        int64   `json:"question_id"`
 	Question          string  `json:"question"`
 	Text              string  `json:"text"`
@@ -93,11 +96,15 @@ func wireFigureOf(f report.Figure) wireFigure {
 
 func wireVerbatimOf(v report.Verbatim) wireVerbatim {
 	out := wireVerbatim{
-		FeedbackID: v.FeedbackID, CreatedAt: stamp(v.CreatedAt), NPSProfile: profileName(v.Profile),
+		FeedbackID: v.FeedbackID, CreatedAt: stamp(v.CreatedAt), Source: v.Source.String(),
+		NPSProfile: profileName(v.Profile), SentimentString: profileName(v.Feeling()),
 		QuestionID: v.QuestionID, Question: v.Question, Text: v.Text,
 	}
 	if v.Satisfaction != nil {
 		out.SatisfactionRatio = &ratio{v.Satisfaction}
+	}
+	if v.Sentiment != nil {
+		out.SentimentScore = &ratio{v.Sentiment}
 	}
 	return out
 }

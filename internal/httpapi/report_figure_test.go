@@ -10,6 +10,7 @@ import (
 
 	"earshot/internal/account"
 	"earshot/internal/carrier"
+	"earshot/internal/feedback"
 )
 
 // surveyed is an organization with seven feedback whose figures are known.
@@ -199,6 +200,31 @@ func TestReportTrendGetsCoarser(t *testing.T) {
 			}
 		}
 	}
+}
+
+// feel gives the feedback of one source a sentiment, and the others none.
+func (c *client) feel(source string) {
+	c.t.Helper()
+	kind, _ := feedback.ParseSource(source)
+	_, err := c.server.db.Exec(c.t.Context(), `
+		UPDATE feedback SET sentiment = CASE WHEN source = $2 THEN 3250 END WHERE organization_id = $1`, c.view.Org(), kind)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// Where a text came from and how it sounds comes with it; what was not measured is null.
+func TestReportVerbatimsTellSourceAndSentiment(t *testing.T) {
+	t.Parallel()
+	c, _, _, _ := surveyed(t)
+	c.feel("chat")
+	report := c.report(`{}`)
+	c.components(report, `[{"type":"verbatims"}]`).want(http.StatusOK)
+	c.get(report.path()+"/data").
+		is("components.0.verbatims.0.source", `"chat"`).
+		is("components.0.verbatims.0.sentiment_score", "32.5").is("components.0.verbatims.0.sentiment_string", `"negative"`).
+		is("components.0.verbatims.1.source", `"sms"`).
+		is("components.0.verbatims.1.sentiment_score", "null").is("components.0.verbatims.1.sentiment_string", "null")
 }
 
 // The latest texts come newest first, as many as asked for, with their questions; a filter narrows a report down further.

@@ -251,6 +251,9 @@ func (l *look) verbatims(ctx context.Context, p Part, q fql.Query) (Part, error)
 	}
 	texts, err := l.at.Texts(ctx, within, p.Options.QuestionID, p.Options.Limit)
 	for _, text := range texts {
+		if l.least > 0 { // a source that only one text has is a group of one
+			text.Source = 0
+		}
 		p.Verbatims = append(p.Verbatims, Verbatim{Verbatim: text})
 	}
 	return p, err

@@ -279,6 +279,29 @@ func (c partCheck) groups(p, whole report.Part) {
 	}
 }
 
+// Under a minimum group size a text does not say where it came from: a source that only one text has is a group of one.
+func TestSharedVerbatimsKeepTheirSource(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.fill(rand.New(rand.NewPCG(1, 2)), 20)
+	rep := w.create(report.New{Prefilled: true})
+	for minimum, told := range map[int]bool{0: true, 1: true, 2: false, 5: false} {
+		f, err := w.FiguresOf(t.Context(), w.view(), rep, report.Link{MinimumGroupSize: minimum}.Reading())
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts := f.Parts[len(f.Parts)-1].Verbatims
+		if len(texts) == 0 {
+			t.Errorf("a minimum of %d leaves no texts", minimum)
+		}
+		for _, v := range texts {
+			if (v.Source != 0) != told {
+				t.Errorf("a minimum of %d: the source is %d", minimum, v.Source)
+			}
+		}
+	}
+}
+
 // A link hides texts when it says so, and else shows them.
 func TestSharedVerbatims(t *testing.T) {
 	t.Parallel()

@@ -323,6 +323,8 @@ func drawBars(t *tongue, p report.Part) *bars {
 		return nil
 	}
 	b.Sides = !byCount && p.Metric == report.NPS
+	// Values, options and carriers have names that somebody gave them, even where ours is the same.
+	given := p.Options.By == "carrier" || strings.ContainsRune(p.Options.By, ':')
 	var most int64
 	far := 0.0
 	for _, f := range p.Figures {
@@ -335,7 +337,10 @@ func drawBars(t *tongue, p report.Part) *bars {
 	}
 	far = math.Max(20, math.Min(100, 20*math.Ceil(far/20)))
 	for _, f := range p.Figures {
-		r := bar{Label: t.Say(f.Label), X: "0", Quiet: f.About != report.OfGroup}
+		r := bar{Label: f.Label, X: "0", Quiet: f.About != report.OfGroup}
+		if r.Quiet || !given {
+			r.Label = t.Say(f.Label)
+		}
 		switch {
 		case p.Metric == report.Count:
 			r.Value = t.count(f.Count)

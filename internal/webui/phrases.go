@@ -51,6 +51,10 @@ var french = map[string]string{
 	"Shown by year.":    "Présenté par année.",
 	"Shown by decade.":  "Présenté par décennie.",
 	"Shown by century.": "Présenté par siècle.",
+	"E-mail":            "E-mail", "Chat": "Chat", "Review": "Avis", "Google review": "Avis Google", "Google reviews (competitor)": "Avis Google (concurrent)",
+	"Letter": "Courrier", "Document": "Document", "Survey": "Enquête", "Face to face": "Face à face", "Feedback box": "Boîte à avis", "Call center": "Centre d’appels", "Amazon reviews": "Avis Amazon",
+	"Download as PDF": "Télécharger en PDF", "There is no PDF of this report": "Ce rapport n’existe pas en PDF",
+	"This service makes no PDF files. Open the report and print it: every browser can save what it prints as a PDF.": "Ce service ne produit pas de fichiers PDF. Ouvrez le rapport et imprimez-le : tout navigateur peut enregistrer l’impression en PDF.",
 }
 
 var german = map[string]string{
@@ -101,6 +105,10 @@ var german = map[string]string{
 	"Shown by year.":    "Gezeigt nach Jahr.",
 	"Shown by decade.":  "Gezeigt nach Jahrzehnt.",
 	"Shown by century.": "Gezeigt nach Jahrhundert.",
+	"E-mail":            "E-Mail", "Chat": "Chat", "Review": "Bewertung", "Google review": "Google-Bewertung", "Google reviews (competitor)": "Google-Bewertungen (Wettbewerb)",
+	"Letter": "Brief", "Document": "Dokument", "Survey": "Umfrage", "Face to face": "Persönlich", "Feedback box": "Feedback-Box", "Call center": "Callcenter", "Amazon reviews": "Amazon-Bewertungen",
+	"Download as PDF": "Als PDF herunterladen", "There is no PDF of this report": "Diesen Bericht gibt es nicht als PDF",
+	"This service makes no PDF files. Open the report and print it: every browser can save what it prints as a PDF.": "Dieser Dienst erzeugt keine PDF-Dateien. Öffnen Sie den Bericht und drucken Sie ihn: Jeder Browser kann den Druck als PDF speichern.",
 }
 
 var spanish = map[string]string{
@@ -151,6 +159,10 @@ var spanish = map[string]string{
 	"Shown by year.":    "Mostrado por año.",
 	"Shown by decade.":  "Mostrado por década.",
 	"Shown by century.": "Mostrado por siglo.",
+	"E-mail":            "Correo electrónico", "Chat": "Chat", "Review": "Reseña", "Google review": "Reseña de Google", "Google reviews (competitor)": "Reseñas de Google (competencia)",
+	"Letter": "Carta", "Document": "Documento", "Survey": "Encuesta", "Face to face": "En persona", "Feedback box": "Buzón de opiniones", "Call center": "Centro de llamadas", "Amazon reviews": "Reseñas de Amazon",
+	"Download as PDF": "Descargar en PDF", "There is no PDF of this report": "Este informe no existe en PDF",
+	"This service makes no PDF files. Open the report and print it: every browser can save what it prints as a PDF.": "Este servicio no genera archivos PDF. Abra el informe e imprímalo: cualquier navegador puede guardar la impresión como PDF.",
 }
 
 var italian = map[string]string{
@@ -201,4 +213,8 @@ var italian = map[string]string{
 	"Shown by year.":    "Mostrato per anno.",
 	"Shown by decade.":  "Mostrato per decennio.",
 	"Shown by century.": "Mostrato per secolo.",
+	"E-mail":            "E-mail", "Chat": "Chat", "Review": "Recensione", "Google review": "Recensione Google", "Google reviews (competitor)": "Recensioni Google (concorrente)",
+	"Letter": "Lettera", "Document": "Documento", "Survey": "Sondaggio", "Face to face": "Di persona", "Feedback box": "Cassetta dei suggerimenti", "Call center": "Call center", "Amazon reviews": "Recensioni Amazon",
+	"Download as PDF": "Scarica in PDF", "There is no PDF of this report": "Questo rapporto non esiste in PDF",
+	"This service makes no PDF files. Open the report and print it: every browser can save what it prints as a PDF.": "Questo servizio non produce file PDF. Apra il rapporto e lo stampi: ogni browser può salvare la stampa come PDF.",
 }

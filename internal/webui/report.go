@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/http"
@@ -55,8 +56,8 @@ type card struct {
 
 // quote is what somebody wrote.
 type quote struct {
-	Text, Question, Date, Day string
-	Mood, Word                string
+	Text, Source, Question, Date, Day string
+	Mood, Word                        string
 }
 
 // Report is the page of a shared report in the language that the reader likes best.
@@ -244,14 +245,21 @@ func newQuotes(t *tongue, texts []report.Verbatim, zone *time.Location) []quote 
 	for _, v := range texts {
 		at := v.CreatedAt.In(zone)
 		q := quote{Text: v.Text, Question: v.Question, Date: t.date(at), Day: at.Format(time.DateOnly)}
-		switch {
-		case v.Profile == carrier.Positive:
+		if v.Source != 0 {
+			q.Source = t.Say(v.Source.Label())
+		}
+		// What was written says more of a text than the scores that came with it.
+		switch cmp.Or(v.Feeling(), v.Profile) {
+		case carrier.Positive:
 			q.Mood, q.Word = "good", t.Say("Positive")
-		case v.Profile == carrier.Neutral:
+		case carrier.Neutral:
 			q.Mood, q.Word = "fair", t.Say("Neutral")
-		case v.Profile == carrier.Negative:
+		case carrier.Negative:
 			q.Mood, q.Word = "poor", t.Say("Negative")
-		case v.Satisfaction != nil:
+		default:
+			if v.Satisfaction == nil {
+				break
+			}
 			percent := float64(*v.Satisfaction) / 100
 			q.Mood = mood(report.Satisfaction, &percent)
 			q.Word = word(t, q.Mood)

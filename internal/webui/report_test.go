@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -56,7 +57,7 @@ func trend(m report.Metric, values ...*float64) report.Part {
 
 func verbatim(text string, profile carrier.Profile) report.Verbatim {
 	return report.Verbatim{
-		Verbatim: feedback.Verbatim{CreatedAt: time.Date(2026, 3, 5, 23, 30, 0, 0, time.UTC), Profile: profile, Text: text}, Question: "Why?",
+		Verbatim: feedback.Verbatim{CreatedAt: time.Date(2026, 3, 5, 23, 30, 0, 0, time.UTC), Source: 16, Profile: profile, Text: text}, Question: "Why?",
 	}
 }
 
@@ -113,7 +114,7 @@ func TestReportPage(t *testing.T) {
 		`title="E-mail"`, `<td class="number">10,000</td><td class="number quiet">81.0%</td>`,
 		`<rect class="fill" x="34.38%" width="15.63%"`, // below zero, of a scale to 40
 		"Most frequent: 2 (75.0%).", `class="fill poor"`, `class="fill fair"`, `class="fill good"`, `aria-label="Colours"`,
-		"Good &amp; &lt;cheap&gt;\nand fast", `<span class="chip good">Positive</span><time datetime="2026-03-05">5 March 2026</time>`,
+		"Good &amp; &lt;cheap&gt;\nand fast", `<span class="chip good">Positive</span><span class="source">Survey</span><time datetime="2026-03-05">5 March 2026</time>`,
 	)
 	if strings.Contains(page, "Nothing here yet") || strings.Count(page, "<details>") != 3 || strings.Count(page, `role="img"`) != 3 {
 		t.Errorf("tables and pictures:\n%s", page)
@@ -200,6 +201,10 @@ func TestReportPagePhrases(t *testing.T) {
 	for _, c := range report.Standard() {
 		said[c.Title] = true
 	}
+	for _, name := range feedback.SourceNames() {
+		s, _ := feedback.ParseSource(name)
+		said[s.Label()] = !slices.Contains(brands, s.Label())
+	}
 	if len(said) < 40 {
 		t.Fatalf("%d phrases were found", len(said))
 	}
@@ -225,6 +230,49 @@ func TestReportPagePhrases(t *testing.T) {
 		if len(phrases) != len(first) {
 			t.Errorf("%s has %d phrases, another %d", tag, len(phrases), len(first))
 		}
+	}
+}
+
+// The names of these sources are the same everywhere.
+var brands = []string{
+	"Trustpilot", "Easiware", "BigQuery", "CSV", "Facebook", "LinkedIn", "Glassdoor", "HomeViews", "SMS", "WhatsApp", "Instagram", "HubSpot",
+}
+
+// A text stands with where and when it was written and how it sounds, in the reader's words: as its sentiment says, or else as the scores
+// beside it. What is not known, or not to be told, leaves nothing behind.
+func TestReportPageQuotes(t *testing.T) {
+	t.Parallel()
+	quoted := func(accept string, change func(*report.Verbatim)) string {
+		p := part(report.Verbatims, "Latest comments", "")
+		p.Total, p.Verbatims = nil, []report.Verbatim{verbatim("Hm", carrier.Positive)}
+		change(&p.Verbatims[0])
+		page := reportPage(t, accept, report.Report{Name: "R"}, report.Figures{At: seen, Zone: time.UTC, Parts: []report.Part{p}})
+		return regexp.MustCompile(`(?s)<figcaption>(.*)</figcaption>`).FindStringSubmatch(page)[1]
+	}
+	sentiment := func(n int16) func(*report.Verbatim) { return func(v *report.Verbatim) { v.Sentiment = &n } }
+	const rest = `<time datetime="2026-03-05">5 March 2026</time><span class="question">Why?</span>`
+	for want, got := range map[string]string{
+		`<span class="chip poor">Negative</span><span class="source">Survey</span>` + rest: quoted("", sentiment(4000)),
+		`<span class="chip fair">Neutral</span><span class="source">Survey</span>` + rest:  quoted("", sentiment(6000)),
+		`<span class="chip good">Positive</span><span class="source">Survey</span>` + rest: quoted("", sentiment(6001)),
+		`<span class="chip good">Positive</span>` + rest:                                   quoted("", func(v *report.Verbatim) { v.Source = 0 }),
+		`<span class="source">Survey</span>` + rest:                                        quoted("", func(v *report.Verbatim) { v.Profile = 0 }),
+		`<span class="chip poor">Négatif</span><span class="source">Enquête</span><time datetime="2026-03-05">5 mars 2026</time><span class="question">Why?</span>`: quoted("fr", sentiment(0)),
+	} {
+		if got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+// Groups with names that somebody gave keep them in every language, even one that the page has a word for.
+func TestReportPageKeepsGivenNames(t *testing.T) {
+	t.Parallel()
+	for by, want := range map[string]string{"attribute:kind": "Letter", "question:7": "Letter", "carrier": "Letter", "source": "Brief"} {
+		p := part(report.Breakdown, "By kind", report.Count, group("Letter", 10, 10))
+		p.Options.By = by
+		page := reportPage(t, "de", report.Report{Name: "R"}, report.Figures{At: seen, Zone: time.UTC, Parts: []report.Part{p}})
+		has(t, page, `<span class="label">`+want+`</span>`)
 	}
 }
 
