@@ -44,6 +44,7 @@ type serveCmd struct {
 	BulkInRequest    string `env:"EARSHOT_BULK_IN_REQUEST" default:"1000" placeholder:"N" help:"Bulk changes of up to this many feedback are done within the request, larger ones by workers (default ${default})."`
 	BulkWait         string `env:"EARSHOT_BULK_WAIT" default:"25s" help:"How long a bulk change of attributes waits for the workers before it is answered 202 (default ${default})."`
 	UndoFor          string `env:"EARSHOT_UNDO_FOR" default:"168h" help:"How long after its end a bulk change can be undone (default ${default}, seven days)."`
+	Chromium         string `env:"EARSHOT_CHROMIUM" placeholder:"PATH" help:"Chromium that makes PDF files of shared reports, such as /usr/bin/chromium (default none: readers print the page)."`
 	DatabaseConns    string `env:"EARSHOT_DATABASE_CONNS" default:"16" placeholder:"N" help:"Most connections to the database, half of them for filters; a few for control come on top. Four requests for each are taken on at once (default ${default})."`
 }
 
@@ -51,7 +52,7 @@ type serveCmd struct {
 type settings struct {
 	database                         pg.Settings
 	listen, baseURL, logFormat       string
-	adminListen, role                string
+	adminListen, role, chromium      string
 	limits                           httpapi.Limits
 	logLevel                         slog.Level
 	bodyLimit                        int64
@@ -101,6 +102,7 @@ func (c *serveCmd) check() (settings, error) {
 		InRequest: m.whole("bulk-in-request", c.BulkInRequest, 0, 10_000),
 		UndoFor:   m.duration("undo-for", c.UndoFor),
 	}
+	s.chromium = m.program("chromium", c.Chromium)
 	s.traced = m.tracing()
 	return s, m.err()
 }
@@ -186,7 +188,7 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 	if s.baseURL == "" {
 		s.baseURL = "http://" + listener.Addr().String()
 	}
-	pages := webui.NewPages(s.baseURL)
+	pages := webui.NewPages(s.baseURL, s.chromium)
 	var draining atomic.Bool
 	api := &httpapi.Server{
 		Accounts:   accounts,
@@ -207,6 +209,7 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 
 		ShowUnsubscribe: pages.Unsubscribe,
 		ShowReport:      pages.Report,
+		PrintReport:     pages.PrintedReport,
 		ShowRefusal:     pages.Refusal,
 	}
 	handler := traced.handler(api.Handler())

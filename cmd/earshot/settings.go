@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"time"
@@ -65,6 +66,18 @@ func (m *mistakes) address(flag, text string) {
 	if _, _, err := net.SplitHostPort(text); err != nil {
 		m.add(flag, "must be host:port, such as 127.0.0.1:8080, not %q", text)
 	}
+}
+
+// program is where a program is that can be run; none where none is asked for.
+func (m *mistakes) program(flag, name string) string {
+	if name == "" {
+		return ""
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		m.add(flag, "must be a program that can be run, not %q", name)
+	}
+	return path
 }
 
 // baseURL is the address the service is reached at, without a slash at its end.

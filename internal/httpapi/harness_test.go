@@ -82,6 +82,7 @@ func newServer(db *pgxpool.Pool) *server {
 
 		ShowUnsubscribe: showUnsubscribe,
 		ShowReport:      showReport,
+		PrintReport:     printReport,
 		ShowRefusal:     showRefusal,
 	}}
 	s.handler = s.Handler()

@@ -88,6 +88,7 @@ var routes = []route{
 	{pattern: "GET /v3/reports/{id}/components/{component_id}/data.csv", scope: account.ReportsRead, call: (*Server).componentCSV},
 
 	{pattern: "GET /report/{id}/shareable", public: (*Server).showShared},
+	{pattern: "GET /report/{id}/shareable.pdf", public: (*Server).printShared},
 	{pattern: "GET /assets/report.css", public: (*Server).page},
 	{pattern: "GET /unsubscribe/{token}", public: (*Server).showUnsubscribe},
 	{pattern: "POST /unsubscribe/{token}", public: (*Server).unsubscribe},

@@ -94,7 +94,9 @@ func TestRoutesAreGuarded(t *testing.T) {
 		}
 		if rt.Public {
 			address := strings.ReplaceAll(path, "/unsubscribe/{token}", mine.link("ada@example.org"))
-			address = strings.ReplaceAll(address, "/report/{id}/shareable", mine.shared(`{}`))
+			if kind, isReport := strings.CutPrefix(address, "/report/{id}/shareable"); isReport {
+				address = strings.Replace(mine.shared(`{}`), "/shareable", "/shareable"+kind, 1)
+			}
 			mine.as("").send(method, address, formType, "List-Unsubscribe=One-Click").want(http.StatusOK)
 			continue
 		}

@@ -38,10 +38,11 @@ type Server struct {
 	Reports    *report.Store
 	// Pages serves what people read in a browser, at the paths that the route table gives it.
 	Pages http.Handler
-	// ShowUnsubscribe writes the page of a link, ShowReport that of a shared report, ShowRefusal the one that a refusal is at the address of
-	// a page. accept is the Accept-Language header of the request.
+	// ShowUnsubscribe writes the page of a link, ShowReport that of a shared report, PrintReport the same for paper, ShowRefusal the one that a
+	// refusal is at the address of a page. accept is the Accept-Language header of the request.
 	ShowUnsubscribe func(http.ResponseWriter, optout.Link) error
-	ShowReport      func(w http.ResponseWriter, accept, organization string, r report.Report, f report.Figures) error
+	ShowReport      Draw
+	PrintReport     Draw
 	ShowRefusal     func(w http.ResponseWriter, accept string, status int) error
 	Log             *slog.Logger
 	// BaseURL begins every address in an answer, without a slash at its end. The Host header is never believed.
@@ -65,6 +66,9 @@ type Server struct {
 	opened  *rates[[sha256.Size]byte] // by link to a report
 	guesses *rates[netip.Prefix]      // by client address
 }
+
+// Draw writes a shared report of an organization for whoever asked for it.
+type Draw func(w http.ResponseWriter, r *http.Request, organization string, shared report.Report, f report.Figures) error
 
 // Observation is what there is to know of an answered request, without anything that came from the client.
 type Observation struct {

@@ -14,14 +14,24 @@ const sharedPath = "/report/"
 // How often one shared report is opened: a meeting may do it all at once.
 const sharedRate, sharedBurst = 5, 100
 
-// showShared shows a report to whoever has a link to it. Nobody signs in here: the organization is the one the link belongs to.
+// showShared shows a report to whoever has a link to it.
 func (s *Server) showShared(w http.ResponseWriter, r *http.Request) error {
+	return s.openShared(w, r, s.ShowReport)
+}
+
+// printShared is the same as a file.
+func (s *Server) printShared(w http.ResponseWriter, r *http.Request) error {
+	return s.openShared(w, r, s.PrintReport)
+}
+
+// openShared opens a link. Nobody signs in here: the organization is the one the link belongs to.
+func (s *Server) openShared(w http.ResponseWriter, r *http.Request, draw Draw) error {
 	x := w.(*exchange)
 	token := r.URL.Query().Get("token")
 	if err := s.opened.take(w.Header(), sha256.Sum256([]byte(token)), time.Now()); err != nil {
 		return err
 	}
-	err := s.work(x, r, func() error { return s.drawShared(x, r, token) })
+	err := s.work(x, r, func() error { return s.drawShared(x, r, token, draw) })
 	if fault.Is(err, fault.NotFound) {
 		if tooMany := s.guesses.take(w.Header(), clientAddress(r), time.Now()); tooMany != nil {
 			return tooMany
@@ -30,7 +40,7 @@ func (s *Server) showShared(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-func (s *Server) drawShared(x *exchange, r *http.Request, token string) error {
+func (s *Server) drawShared(x *exchange, r *http.Request, token string, draw Draw) error {
 	id, err := pathID(r, "report")
 	if err != nil {
 		return err
@@ -57,5 +67,5 @@ func (s *Server) drawShared(x *exchange, r *http.Request, token string) error {
 		return err
 	}
 	x.Header().Set("Vary", "Accept-Language")
-	return s.ShowReport(x, r.Header.Get("Accept-Language"), org.Name, found.Report, figures)
+	return draw(x, r, org.Name, found.Report, figures)
 }

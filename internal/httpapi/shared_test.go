@@ -13,8 +13,17 @@ import (
 )
 
 // The page itself belongs to another room; this shows what it is told.
-func showReport(w http.ResponseWriter, accept, organization string, r report.Report, f report.Figures) error {
+func showReport(w http.ResponseWriter, r *http.Request, organization string, shared report.Report, f report.Figures) error {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	return drawReport(w, "page", r, organization, shared, f)
+}
+
+func printReport(w http.ResponseWriter, r *http.Request, organization string, shared report.Report, f report.Figures) error {
+	w.Header().Set("Content-Type", "application/pdf")
+	return drawReport(w, "file", r, organization, shared, f)
+}
+
+func drawReport(w http.ResponseWriter, what string, r *http.Request, organization string, shared report.Report, f report.Figures) error {
 	kinds := make([]string, len(f.Parts))
 	for i, p := range f.Parts {
 		kinds[i] = string(p.Type)
@@ -22,7 +31,7 @@ func showReport(w http.ResponseWriter, accept, organization string, r report.Rep
 			kinds[i] += " withheld"
 		}
 	}
-	_, err := fmt.Fprintf(w, "page: %s of %s in %q, %s", r.Name, strings.Fields(organization)[0], accept, strings.Join(kinds, ", "))
+	_, err := fmt.Fprintf(w, "%s: %s of %s in %q, %s", what, shared.Name, strings.Fields(organization)[0], r.Header.Get("Accept-Language"), strings.Join(kinds, ", "))
 	return err
 }
 
@@ -57,6 +66,34 @@ func TestSharedReport(t *testing.T) {
 	c.get("/v3/reports/"+id+"/shares").is("data.0.views", "3")
 	c.as("").get(c.linkTo(id, `{"hide_verbatims":true}`)).shows(http.StatusOK, `page: Spring of TestSharedReport in "", kpi, verbatims withheld`)
 	c.as("").get(c.linkTo(id, `{"minimum_group_size":5}`)).shows(http.StatusOK, `page: Spring of TestSharedReport in "", kpi withheld, verbatims withheld`)
+}
+
+// filed is the address of the file that a link leads to.
+func filed(path string) string { return strings.Replace(path, "/shareable", "/shareable.pdf", 1) }
+
+// The file of a report is the same as its page: it hides the same, counts as a view, is limited together with it, and refused like it.
+func TestSharedReportAsFile(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	id := c.json(http.MethodPost, "/v3/reports", `{"name":"Spring","format":"prefilled"}`).want(http.StatusCreated).id()
+	c.json(http.MethodPut, "/v3/reports/"+id+"/components",
+		`{"components":[{"type":"kpi","options":{"metric":"count"}},{"type":"verbatims"}]}`).want(http.StatusOK)
+	path := c.linkTo(id, `{"hide_verbatims":true}`)
+	a := c.as("").with("Accept-Language", "fr").get(filed(path)).want(http.StatusOK)
+	if a.body != `file: Spring of TestSharedReportAsFile in "fr", kpi, verbatims withheld` || a.header.Get("Vary") != "Accept-Language" {
+		t.Errorf("%s %s", a.header, a.body)
+	}
+	c.get("/v3/reports/"+id+"/shares").is("data.0.views", "1")
+	left := c.as("").get(path).want(http.StatusOK).header.Get("RateLimit-Remaining")
+	if left != "98" {
+		t.Errorf("%s openings are left", left)
+	}
+	other := c.shared(`{}`)
+	c.send(http.MethodDelete, "/v3/reports/"+id+"/shares/"+c.get("/v3/reports/"+id+"/shares").number("data.0.id"), "", "").want(http.StatusOK)
+	c.as("").get(filed(path)).shows(http.StatusGone, "page: refused 410")
+	for _, wrong := range []string{filed(path) + "x", "/report/" + id + "/shareable.pdf", "/report/" + id + "/shareable.pdf" + other[strings.Index(other, "?"):]} {
+		c.as("").get(wrong).shows(http.StatusNotFound, "page: refused 404")
+	}
 }
 
 // Only the whole address of a link that is valid now leads to its report. Whatever else is tried is the same page, and says nothing of the

@@ -27,10 +27,12 @@ const pagePolicy = "default-src 'none'; style-src 'self'; img-src 'self' data:; 
 // Pages writes the pages that are made for one request.
 type Pages struct {
 	unsubscribe, refusal, report *template.Template
+	browser                      *browser // nil: nothing prints
 }
 
 // NewPages reads the templates. Addresses in pages begin with the path of baseURL, behind which a proxy may have put the service.
-func NewPages(baseURL string) *Pages {
+// chromium is the program that prints reports; without one there are none to download.
+func NewPages(baseURL, chromium string) *Pages {
 	var root string
 	if u, err := url.Parse(baseURL); err == nil {
 		root = u.EscapedPath()
@@ -39,30 +41,39 @@ func NewPages(baseURL string) *Pages {
 	page := func(name string) *template.Template {
 		return template.Must(template.New("page.html").Funcs(functions).ParseFS(pageFiles, "assets/page.html", "assets/"+name))
 	}
-	return &Pages{
+	p := &Pages{
 		unsubscribe: page("unsubscribe.html"),
 		refusal:     page("refusal.html"),
 		report:      template.Must(template.New("report.html").Funcs(functions).ParseFS(pageFiles, "assets/report.html")),
 	}
+	if chromium != "" {
+		p.browser = newBrowser(chromium)
+	}
+	return p
 }
 
-// show writes a page, which is made whole before its first byte leaves. It is about one person or holds a secret in its address: nobody
-// keeps it, nobody lists it, and no other page is told where it was.
+// show writes a page, which is made whole before its first byte leaves.
 func show(w http.ResponseWriter, status int, page *template.Template, content any) error {
 	var b bytes.Buffer
 	if err := page.Execute(&b, content); err != nil {
 		return fmt.Errorf("make page: %w", err)
 	}
+	return send(w, status, "text/html; charset=utf-8", b.Bytes())
+}
+
+// send writes what is about one person or has a secret in its address: nobody keeps it, nobody lists it, and no other page is told where
+// it was.
+func send(w http.ResponseWriter, status int, contentType string, content []byte) error {
 	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(content)))
 	h.Set("Content-Security-Policy", pagePolicy)
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "private, no-store")
 	h.Set("X-Robots-Tag", "noindex")
 	w.WriteHeader(status)
-	_, err := w.Write(b.Bytes())
+	_, err := w.Write(content)
 	return err
 }
 

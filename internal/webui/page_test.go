@@ -60,7 +60,7 @@ func shown(t *testing.T, make func(http.ResponseWriter) error) *httptest.Respons
 // The page of a link says who writes to which address and has one button, which sends the one field; once it was pressed there is none.
 func TestUnsubscribePage(t *testing.T) {
 	t.Parallel()
-	pages := webui.NewPages("https://feedback.example.com")
+	pages := webui.NewPages("https://feedback.example.com", "")
 	link := optout.Link{Organization: "Acme & <Sons>", Target: "jane.doe@example.com"}
 	before := shown(t, func(w http.ResponseWriter) error { return pages.Unsubscribe(w, link) })
 	link.Unsubscribed = true
@@ -86,7 +86,7 @@ func TestUnsubscribePage(t *testing.T) {
 // Of a target enough is shown for its owner to know it, and of short ones nothing that gives them away.
 func TestUnsubscribePageMasksTargets(t *testing.T) {
 	t.Parallel()
-	pages := webui.NewPages("https://feedback.example.com")
+	pages := webui.NewPages("https://feedback.example.com", "")
 	for target, want := range map[string]string{
 		"jane@example.com":                     "j•••@example.com",
 		"j@example.com":                        "•••@example.com",
@@ -113,7 +113,7 @@ func TestUnsubscribePageMasksTargets(t *testing.T) {
 // A refusal keeps its status, says what to do and, where somebody has to be asked, what to quote. What was wrong with a link is not said.
 func TestRefusalPage(t *testing.T) {
 	t.Parallel()
-	pages := webui.NewPages("https://feedback.example.com/earshot")
+	pages := webui.NewPages("https://feedback.example.com/earshot", "")
 	for status, want := range map[int]string{
 		400: "That did not work", 404: "This page does not exist", 405: "That did not work", 413: "That did not work", 415: "That did not work",
 		422: "That did not work", 429: "Too many attempts", 500: "Something went wrong", 503: "Not right now",
@@ -135,6 +135,6 @@ func TestRefusalPage(t *testing.T) {
 			t.Errorf("%d: the style:\n%s", status, page)
 		}
 	}
-	plain := webui.NewPages("https://feedback.example.com")
+	plain := webui.NewPages("https://feedback.example.com", "")
 	shown(t, func(w http.ResponseWriter) error { return plain.Refusal(w, "", http.StatusNotFound) })
 }

@@ -3,8 +3,10 @@ package webui
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"math"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -21,6 +23,8 @@ type reportPage struct {
 	About        string // which feedback it is about
 	AboutEnglish bool   // and the reader has another language
 	At, Moment   string
+	PDF          string       // where the reader can download it, if anywhere
+	Style        template.CSS // on paper, where nothing is fetched
 	Blocks       []block
 }
 
@@ -61,8 +65,12 @@ type quote struct {
 }
 
 // Report is the page of a shared report in the language that the reader likes best.
-func (p *Pages) Report(w http.ResponseWriter, accept, organization string, r report.Report, f report.Figures) error {
-	return show(w, http.StatusOK, p.report, newReportPage(tongueFor(accept), organization, r, f))
+func (p *Pages) Report(w http.ResponseWriter, r *http.Request, organization string, shared report.Report, f report.Figures) error {
+	page := newReportPage(tongueFor(r.Header.Get("Accept-Language")), organization, shared, f)
+	if p.browser != nil {
+		page.PDF = fmt.Sprintf("/report/%d/shareable.pdf?%s", shared.ID, url.Values{"token": {r.URL.Query().Get("token")}}.Encode())
+	}
+	return show(w, http.StatusOK, p.report, page)
 }
 
 func newReportPage(t *tongue, organization string, r report.Report, f report.Figures) reportPage {

@@ -77,11 +77,18 @@ func everything() report.Figures {
 	}}
 }
 
+// reader is the request of somebody who has a link and reads some languages.
+func reader(accept string) *http.Request {
+	r := httptest.NewRequest(http.MethodGet, "/report/7/shareable?token=abc-_def", nil)
+	r.Header.Set("Accept-Language", accept)
+	return r
+}
+
 func reportPage(t *testing.T, accept string, r report.Report, f report.Figures) string {
 	t.Helper()
-	pages := webui.NewPages("https://feedback.example.com")
+	pages := webui.NewPages("https://feedback.example.com", "")
 	w := httptest.NewRecorder()
-	if err := pages.Report(w, accept, "Acme & <Sons>", r, f); err != nil {
+	if err := pages.Report(w, reader(accept), "Acme & <Sons>", r, f); err != nil {
 		t.Fatal(err)
 	}
 	return w.Body.String()
@@ -102,9 +109,11 @@ func has(t *testing.T, page string, texts ...string) {
 // The page has the name, the period, the moment and every part, complete without script; what people named or wrote is text.
 func TestReportPage(t *testing.T) {
 	t.Parallel()
-	pages := webui.NewPages("https://feedback.example.com")
+	pages := webui.NewPages("https://feedback.example.com", "")
 	r := report.Report{Name: "Spring & <Summer>", Color: new("teal")}
-	page := shown(t, func(w http.ResponseWriter) error { return pages.Report(w, "", "Acme & <Sons>", r, everything()) }).Body.String()
+	page := shown(t, func(w http.ResponseWriter) error {
+		return pages.Report(w, reader(""), "Acme & <Sons>", r, everything())
+	}).Body.String()
 	has(t, page,
 		"Acme &amp; &lt;Sons&gt;", "<h1>Spring &amp; &lt;Summer&gt;</h1>", "palette-teal", "All feedback</span>", "As of 14 November 2026, 22:30 UTC",
 		`<p class="figure">12,345</p>`, `<p class="figure">&#43;61.3</p>`, `61.3% <span class="word">Mixed</span>`, "based on 12,000 responses",
@@ -409,7 +418,7 @@ func contrast(a, b string) float64 {
 
 // A prefilled report over three years.
 func BenchmarkReportPage(b *testing.B) {
-	pages := webui.NewPages("https://feedback.example.com")
+	pages := webui.NewPages("https://feedback.example.com", "")
 	f := everything()
 	for range 2 {
 		values := make([]*float64, 36)
@@ -419,7 +428,7 @@ func BenchmarkReportPage(b *testing.B) {
 		f.Parts = append(f.Parts, trend(report.NPS, values...))
 	}
 	for b.Loop() {
-		if err := pages.Report(httptest.NewRecorder(), "de", "Acme", report.Report{Name: "R"}, f); err != nil {
+		if err := pages.Report(httptest.NewRecorder(), reader("de"), "Acme", report.Report{Name: "R"}, f); err != nil {
 			b.Fatal(err)
 		}
 	}
