@@ -44,6 +44,13 @@ SELECT organization_id, 3, day, carrier_id, 0, status, coalesce(nps_profile, 0),
        count(sentiment), coalesce(sum(sentiment), 0)
 FROM feedback
 GROUP BY 1, 3, 4, 6, 7
+ORDER BY 1, 2, 3, 4, 5, 6, 7;
+INSERT INTO feedback_rollup
+SELECT organization_id, 5, bucket, 0, 0, status, nps, sum(n), sum(sat_n), sum(sat_sum), sum(completed_n),
+       sum(sentiment_n), sum(sentiment_sum)
+FROM feedback_rollup
+WHERE grain = 3
+GROUP BY 1, 3, 6, 7
 ORDER BY 1, 2, 3, 4, 5, 6, 7`
 
 	// Slices of a list that repeat are counted before they are taken apart. The first attribute is not counted by value.

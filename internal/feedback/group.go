@@ -139,6 +139,8 @@ func (f *filter) talliedRows(by Dimension, args *pg.Args) (string, bool, error) 
 	switch n = n.with(by); {
 	case n.timed && f.rezoning:
 		return "", false, nil
+	case n.timed && !n.sourced && !n.carried:
+		grain = tally.ByDate
 	case n.timed && !n.days:
 		grain = tally.ByMonth
 	case n.timed && n.sourced:
@@ -174,7 +176,7 @@ func (f *filter) edgedRows(by Dimension, want Measures, args *pg.Args) (string, 
 	if n = n.with(by); !ok || n.sourced && n.days {
 		return "", false, nil
 	}
-	grain, whole := tally.ByDay, unit(wholeDay)
+	grain, whole := n.daily(), unit(wholeDay)
 	if n.sourced {
 		grain, whole = tally.ByMonth, wholeMonth
 	}

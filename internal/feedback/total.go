@@ -90,6 +90,14 @@ func (f *filter) needs() (n needs, ok bool) {
 	return n, true
 }
 
+// daily is the smallest rollup by day that has the dimensions; none has the source.
+func (n needs) daily() tally.Grain {
+	if n.carried {
+		return tally.ByDay
+	}
+	return tally.ByDate
+}
+
 // grain finds the smallest rollup that knows every dimension of the query.
 func (f *filter) grain() (tally.Grain, bool) {
 	n, ok := f.needs()
@@ -97,7 +105,7 @@ func (f *filter) grain() (tally.Grain, bool) {
 	case !ok, n.timed && f.rezoning: // or some days are those of another zone
 		return 0, false
 	case n.timed && !n.sourced:
-		return tally.ByDay, true
+		return n.daily(), true
 	case n.timed && !n.days:
 		return tally.ByMonth, true
 	case n.timed:
@@ -167,10 +175,11 @@ func (f *filter) edged() (total, bool, error) {
 	if empty(inner) {
 		return total{}, false, nil // within a day: counting is as good
 	}
-	if n, ok := rest.needs(); !ok || n.sourced {
+	n, ok := rest.needs()
+	if !ok || n.sourced {
 		return total{}, false, nil
 	}
-	return f.edgedTotal(rest, inner, edges)
+	return f.edgedTotal(rest, n.daily(), inner, edges)
 }
 
 // apart takes a query that is one period and conditions on other things, all of which hold, to pieces.
@@ -253,9 +262,9 @@ func (f *filter) split(period fql.Range, whole unit) (inner fql.Range, edges []e
 }
 
 // edgedTotal sums the whole days of a period and counts its edges. rest is the filter without the period.
-func (f *filter) edgedTotal(rest *filter, inner fql.Range, edges []edge) (total, bool, error) {
+func (f *filter) edgedTotal(rest *filter, grain tally.Grain, inner fql.Range, edges []edge) (total, bool, error) {
 	t := total{way: fromEdges}
-	sum, err := tally.TotalSQL(tally.ByDay, t.args.Bind(f.view.Org()), func(alias string) (string, error) {
+	sum, err := tally.TotalSQL(grain, t.args.Bind(f.view.Org()), func(alias string) (string, error) {
 		column := tally.Columns(alias)
 		match, err := rest.dimensions(column, &t.args)
 		return "(" + match + ") AND " + daysSQL(column.Day, []fql.Range{inner}, f.zone, t.args.Bind), err

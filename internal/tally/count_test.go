@@ -131,6 +131,7 @@ func (w *world) count(ctx context.Context, tx pgx.Tx, sql string) (counts, error
 		c.add(fmt.Sprint("2 -infinity ", d.Carrier, " ", d.Source, " ", d.Status, " ", d.NPS), sums...)
 		c.add(fmt.Sprint("3 ", day, " ", d.Carrier, " 0 ", d.Status, " ", d.NPS), sums...)
 		c.add(fmt.Sprint("4 ", month, " ", d.Carrier, " ", d.Source, " ", d.Status, " ", d.NPS), sums...)
+		c.add(fmt.Sprint("5 ", day, " 0 0 ", d.Status, " ", d.NPS), sums...)
 		for _, id := range d.ValueIDs {
 			if !skipped[id] {
 				c.add(fmt.Sprint("value ", id, " ", month, " ", d.NPS), d.ValueN, d.ValueSatN, d.ValueSatSum)

@@ -81,7 +81,8 @@ func grains(counted string) string {
 		(1::smallint, '-infinity'::date, 0::bigint, 0::smallint),
 		(2, '-infinity', c.carrier_id, c.source),
 		(3, c.day, c.carrier_id, 0),
-		(4, date_trunc('month', c.day::timestamp)::date, c.carrier_id, c.source)
+		(4, date_trunc('month', c.day::timestamp)::date, c.carrier_id, c.source),
+		(5, c.day, 0, 0)
 	) AS g (grain, bucket, carrier_id, source)
 	GROUP BY g.grain, g.bucket, g.carrier_id, g.source, c.status, c.nps
 	HAVING sum(c.n) <> 0 OR sum(c.sat_n) <> 0 OR sum(c.sat_sum) <> 0 OR sum(c.completed_n) <> 0

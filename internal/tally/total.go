@@ -11,6 +11,7 @@ const (
 	AllTime                   // all dimensions but time
 	ByDay                     // day and all dimensions but source
 	ByMonth                   // month and all dimensions
+	ByDate                    // day, status and NPS
 )
 
 // ColumnNames are the dimensions of one row source, by the names a condition uses.

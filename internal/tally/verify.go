@@ -14,7 +14,7 @@ type Sums struct{ N, SatN, SatSum, CompletedN, SentimentN, SentimentSum int64 }
 
 // Drift is one key whose tally is not what a count of the records gives.
 type Drift struct {
-	What string // status, all time, day, month: the grains; or facet
+	What string // status, all time, day, month, date: the grains; or facet
 	Key  string
 	Want Sums // counted
 	Got  Sums // kept: rollup and unfolded deltas
@@ -85,9 +85,9 @@ WITH want AS (` + grains(records) + `
     WHERE (w_n, w_sat_n, w_sat_sum, w_completed_n, w_sentiment_n, w_sentiment_sum)
        <> (g_n, g_sat_n, g_sat_sum, g_completed_n, g_sentiment_n, g_sentiment_sum)
 )
-SELECT (ARRAY['status', 'all time', 'day', 'month'])[grain],
-       concat_ws(', ', CASE WHEN grain IN (3, 4) THEN to_char(bucket, 'YYYY-MM-DD') END,
-                 CASE WHEN grain > 1 THEN 'carrier ' || carrier_id END,
+SELECT (ARRAY['status', 'all time', 'day', 'month', 'date'])[grain],
+       concat_ws(', ', CASE WHEN grain IN (3, 4, 5) THEN to_char(bucket, 'YYYY-MM-DD') END,
+                 CASE WHEN grain IN (2, 3, 4) THEN 'carrier ' || carrier_id END,
                  CASE WHEN grain IN (2, 4) THEN 'source ' || source END,
                  'status ' || status, 'nps ' || nps),
        w_n, w_sat_n, w_sat_sum, w_completed_n, w_sentiment_n, w_sentiment_sum,

@@ -37,8 +37,8 @@ func TestVerifyFindsAndRebuildMends(t *testing.T) {
 	t.Parallel()
 	db := own(t) // nobody folds the deltas that are planted
 	const someRow = ` WHERE ctid = (SELECT min(ctid) FROM feedback_rollup WHERE organization_id = $1 AND grain = `
-	all := []string{"all time", "day", "facet", "month", "status"}
-	grains := []string{"all time", "day", "month", "status"}
+	all := []string{"all time", "date", "day", "facet", "month", "status"}
+	grains := []string{"all time", "date", "day", "month", "status"}
 	for name, c := range map[string]struct {
 		plant string
 		want  []string
@@ -48,6 +48,7 @@ func TestVerifyFindsAndRebuildMends(t *testing.T) {
 		"all time":          {`UPDATE feedback_rollup SET sat_n = sat_n - 1` + someRow + `2)`, []string{"all time"}},
 		"day":               {`UPDATE feedback_rollup SET sat_sum = sat_sum + 1` + someRow + `3)`, []string{"day"}},
 		"month":             {`UPDATE feedback_rollup SET completed_n = 100` + someRow + `4)`, []string{"month"}},
+		"date":              {`UPDATE feedback_rollup SET n = n - 1` + someRow + `5)`, []string{"date"}},
 		"sentiment":         {`UPDATE feedback_rollup SET sentiment_sum = sentiment_sum + 1` + someRow + `4)`, []string{"month"}},
 		"sentiment count":   {`UPDATE feedback_rollup SET sentiment_n = -1` + someRow + `1)`, []string{"status"}},
 		"missing row":       {`DELETE FROM feedback_rollup` + someRow + `3)`, []string{"day"}},
@@ -105,9 +106,10 @@ func TestVerifySaysWhatIsWrong(t *testing.T) {
 		{What: "all time", Key: "carrier 7, source 3, status 2, nps 1", Want: sums},
 		{What: "day", Key: "2026-02-28, carrier 7, status 2, nps 1", Want: sums},
 		{What: "month", Key: "2026-02-01, carrier 7, source 3, status 2, nps 1", Want: sums},
+		{What: "date", Key: "2026-02-28, status 2, nps 1", Want: sums},
 		{What: "facet", Want: tally.Sums{N: 1, SatN: 1, SatSum: 5000}},
 	}
-	want[4].Key = read[string](t, w.db, `SELECT format('value %s, 2026-02-01, nps 1', $1::bigint)`, value)
+	want[5].Key = read[string](t, w.db, `SELECT format('value %s, 2026-02-01, nps 1', $1::bigint)`, value)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("drifts (-want +got):\n%s", diff)
 	}
