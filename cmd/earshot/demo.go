@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -16,6 +17,7 @@ import (
 	"earshot/internal/feedback"
 	"earshot/internal/fql"
 	"earshot/internal/pg"
+	"earshot/internal/report"
 )
 
 type demoCmd struct {
@@ -25,6 +27,7 @@ type demoCmd struct {
 	Feedback int    `default:"50000" placeholder:"N" help:"How many feedback to invent (default ${default})."`
 	Seed     uint64 `default:"1" help:"Number that everything invented follows from: the same one, with the same end, gives the same feedback (default ${default})."`
 	Until    string `placeholder:"DATE" help:"Last day of the three years, such as 2026-01-31, or a time such as 2026-01-31T09:00:00Z (default now)."`
+	BaseURL  string `name:"base-url" env:"EARSHOT_BASE_URL" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Address the service is reached at, which the links to the reports begin with (default ${default})."`
 	Append   bool   `help:"Fill an organization that has feedback already. What a run that was interrupted has written is not written again."`
 }
 
@@ -37,9 +40,10 @@ type filled struct {
 	Created        int           `json:"created"`
 	Already        int           `json:"already"`
 	Seconds        float64       `json:"seconds"`
+	Reports        []shownReport `json:"reports"`
 }
 
-// Run invents the feedback and writes it as if it had been sent.
+// Run invents the feedback, writes it as if it had been sent, and makes reports to look at it.
 func (c *demoCmd) Run(ctx context.Context, std streams) error {
 	until, err := c.check(time.Now())
 	if err != nil {
@@ -85,7 +89,9 @@ func (c *demoCmd) check(now time.Time) (time.Time, error) {
 			form.Add("until", "must be a date such as 2026-01-31 or a time such as 2026-01-31T09:00:00Z")
 		}
 	}
-	return until, form.Err()
+	var m mistakes
+	c.BaseURL = m.baseURL(c.BaseURL)
+	return until, errors.Join(form.Err(), m.err())
 }
 
 func (c *demoCmd) fill(ctx context.Context, db *pgxpool.Pool, until time.Time, progress func(int)) (filled, error) {
@@ -122,7 +128,8 @@ func (c *demoCmd) fill(ctx context.Context, db *pgxpool.Pool, until time.Time, p
 		}
 		progress(done.Created + done.Already)
 	}
-	return done, nil
+	done.Reports, err = present(ctx, report.NewStore(db, carriers, records), v, until, c.BaseURL)
+	return done, err
 }
 
 // refuseOccupied keeps what is invented apart from what customers said.
@@ -188,9 +195,16 @@ func (f filled) print(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, `Wrote %d feedback%s in %.1f s: organization %q, --seed %d --until %s.
 
-Have a look at it:
+Have a look at it, while earshot serve runs:
 
-  earshot token create --org %q
-`, f.Created, already, f.Seconds, f.Organization, f.Seed, time.Time(f.Until).Format(time.RFC3339), f.Organization)
+`, f.Created, already, f.Seconds, f.Organization, f.Seed, time.Time(f.Until).Format(time.RFC3339))
+	for _, r := range f.Reports {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "  %s\n  %s\n\n", r.Name, r.PublicLink)
+		}
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(w, "Or ask for it, with a token:\n\n  earshot token create --org %q\n", f.Organization)
+	}
 	return err
 }
