@@ -2,6 +2,7 @@ package feedback
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -54,43 +55,84 @@ type Group struct {
 	Sums
 }
 
-// Groups tells the records that match apart, and returns the groups that are not empty by key.
-func (p *Snapshot) Groups(ctx context.Context, q fql.Query, by Dimension, want Measures) ([]Group, error) {
+// Groups tells the records that match apart in several ways, and returns the groups of each that are not empty by key. What no rollup
+// knows is counted, for all of them in one pass over the records.
+func (p *Snapshot) Groups(ctx context.Context, q fql.Query, want Measures, ways ...Dimension) (map[Dimension][]Group, error) {
 	f, err := p.filter(ctx, q)
 	if err != nil {
 		return nil, err
 	}
+	out := map[Dimension][]Group{}
+	var uncounted []Dimension
+	for _, by := range ways {
+		var args pg.Args
+		rows, ok, err := f.keptRows(by, want, &args)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			uncounted = append(uncounted, by)
+			continue
+		}
+		if err := p.sum(ctx, out, []Dimension{by}, rows, args); err != nil {
+			return nil, err
+		}
+	}
+	if len(uncounted) == 0 {
+		return out, nil
+	}
+	if err := p.may(counted); err != nil {
+		return nil, err
+	}
 	var args pg.Args
-	rows, way, err := f.rows(by, want, &args)
+	rows, err := f.countedRows(uncounted, want, &args)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.may(way); err != nil {
-		return nil, err
+	return out, p.sum(ctx, out, uncounted, rows, args)
+}
+
+// sum adds the groups of rows that have a key for each dimension, key0 and so on.
+func (p *Snapshot) sum(ctx context.Context, out map[Dimension][]Group, ways []Dimension, rows string, args pg.Args) error {
+	var keys, sets []string
+	for i := range ways {
+		key := "key" + strconv.Itoa(i)
+		keys, sets = append(keys, key), append(sets, "("+key+")")
 	}
+	all := strings.Join(keys, ", ")
+	// In each row all keys are null but that of its set, whose bit is the only one that grouping leaves out.
 	found, err := p.tx.Query(ctx, `
-		SELECT key::bigint, `+sumsSQL+`
+		SELECT grouping(`+all+`), coalesce(`+all+`), `+sumsSQL+`
 		FROM (`+rows+`) AS x
-		GROUP BY key
+		GROUP BY GROUPING SETS (`+strings.Join(sets, ", ")+`)
 		HAVING sum(n) <> 0
-		ORDER BY key`, args...)
+		ORDER BY 1, 2`, args...)
 	if err != nil {
-		return nil, tooBroad(err, "group feedback")
+		return tooBroad(err, "group feedback")
 	}
-	groups, err := pgx.CollectRows(found, scanGroup)
+	_, err = pgx.CollectRows(found, func(row pgx.CollectableRow) (g Group, err error) {
+		var mask int
+		err = row.Scan(append([]any{&mask, &g.Key}, g.into()...)...)
+		for i, by := range ways {
+			if mask&(1<<(len(ways)-1-i)) == 0 {
+				out[by] = append(out[by], g)
+			}
+		}
+		return g, err
+	})
 	if err != nil {
-		return nil, tooBroad(err, "group feedback")
+		return tooBroad(err, "group feedback")
 	}
-	return groups, nil
+	return nil
 }
 
 // Total is what is known of all records that match.
 func (p *Snapshot) Total(ctx context.Context, q fql.Query, want Measures) (Sums, error) {
-	groups, err := p.Groups(ctx, q, Dimension{}, want)
-	if err != nil || len(groups) == 0 {
+	groups, err := p.Groups(ctx, q, want, Dimension{})
+	if err != nil || len(groups[Dimension{}]) == 0 {
 		return Sums{}, err
 	}
-	return groups[0].Sums, nil
+	return groups[Dimension{}][0].Sums, nil
 }
 
 // sumsSQL sums rows of key, nps, n and the rest into what scanGroup reads behind the key.
@@ -105,28 +147,29 @@ func (s *Sums) into() []any {
 	}
 }
 
-func scanGroup(row pgx.CollectableRow) (Group, error) {
-	var g Group
-	err := row.Scan(append([]any{&g.Key}, g.into()...)...)
-	return g, err
+// keptRows are what adds up to the groups of one dimension, from rollups: key0, nps and sums. False says that they do not know.
+func (f *filter) keptRows(by Dimension, want Measures, args *pg.Args) (sql string, ok bool, err error) {
+	if _, narrowed := f.view.Owner(); narrowed {
+		return "", false, nil
+	}
+	if sql, ok, err = f.talliedRows(by, args); !ok && err == nil {
+		sql, ok, err = f.edgedRows(by, want, args)
+	}
+	return `SELECT key::bigint AS key0, x.* FROM (` + sql + `) AS x`, ok, err
 }
 
-// rows are what adds up to the groups, from where it is cheapest: key, nps and sums. way names it.
-func (f *filter) rows(by Dimension, want Measures, args *pg.Args) (sql, way string, err error) {
-	if _, narrowed := f.view.Owner(); !narrowed {
-		if sql, ok, err := f.talliedRows(by, args); ok || err != nil {
-			return sql, fromTallies, err
-		}
-		if sql, ok, err := f.edgedRows(by, want, args); ok || err != nil {
-			return sql, fromEdges, err
-		}
-	}
+// countedRows have a row for each record, with a key for each dimension.
+func (f *filter) countedRows(ways []Dimension, want Measures, args *pg.Args) (string, error) {
 	where, err := f.matching(args)
 	column := recordColumnNames
 	if f.rezoning { // the day of some records is still that of another zone
 		column.Day = "(f.created_at AT TIME ZONE " + args.Bind(f.zone.String()) + ")::date"
 	}
-	return recordRows(by.key(column), want, "", where), counted, err
+	sql := `SELECT `
+	for i, by := range ways {
+		sql += by.key(column) + `::bigint AS key` + strconv.Itoa(i) + `, `
+	}
+	return sql + recordSums(want, "") + ` FROM feedback f WHERE ` + where + ` OFFSET 0`, err // some keys are constants, which are no columns to group by
 }
 
 // talliedRows takes them from a rollup that has every dimension asked about.

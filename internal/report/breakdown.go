@@ -40,6 +40,9 @@ func (l *look) breakdown(ctx context.Context, p Part, q fql.Query, total feedbac
 	return l.show(ctx, p, q, s)
 }
 
+// fields are those of which a record has one value at most.
+var fields = map[string]fql.Field{"source": fql.Source, "carrier": fql.Carrier, "status": fql.Status, "nps": fql.NPS}
+
 // shares finds the groups. They have their own order where there is one, and else the largest first.
 func (l *look) shares(ctx context.Context, p Part, q fql.Query, total feedback.Sums) (shares, error) {
 	name, isAttribute := strings.CutPrefix(p.Options.By, "attribute:")
@@ -53,11 +56,12 @@ func (l *look) shares(ctx context.Context, p Part, q fql.Query, total feedback.S
 		return l.values(ctx, p, q, total, feedback.Set{Field: fql.Question, Question: question},
 			fql.Condition{Field: fql.Question, Question: questionOf(p.Options.By)})
 	}
-	field := map[string]fql.Field{"source": fql.Source, "carrier": fql.Carrier, "status": fql.Status, "nps": fql.NPS}[p.Options.By]
-	found, err := l.at.Groups(ctx, q, feedback.Dimension{Field: field}, p.Metric.measures())
+	field := fields[p.Options.By]
+	found, err := l.apart(ctx, q, feedback.Dimension{Field: field})
 	if err != nil {
 		return shares{}, err
 	}
+	found = slices.Clone(found)
 	s := shares{field: fql.Condition{Field: field}, always: field != fql.NPS}
 	found = slices.DeleteFunc(found, func(g feedback.Group) bool {
 		if field == fql.NPS && g.Key == 0 {

@@ -121,7 +121,7 @@ func TestFiguresThatTakeTooLong(t *testing.T) {
 }
 
 // A prefilled report never looks at the records, however many there are, but for the latest texts, which it finds by the primary key; with a
-// period it looks at no more than its ends. One connection suffices.
+// period it looks at no more than its ends, and what has to be counted is counted in one pass. One connection suffices.
 func TestStandardReportReadsTallies(t *testing.T) {
 	t.Parallel()
 	db, address, v := crowded(t)
@@ -142,6 +142,7 @@ func TestStandardReportReadsTallies(t *testing.T) {
 		"whole months":          {`[{"TimePeriod":{"$gte":"` + month(14) + `","$lt":"` + month(2) + `"}},{"Nps":{"$exists":true}}]`, true, 0},
 		"of sources":            {`[{"Source":{"$in":["trustpilot","email"]}},{"Status":{"$ne":"todo"}}]`, true, 0},
 		"up to now":             {`[{"TimePeriod":{"$eq":"date_last_12_months"}}]`, true, all / 5},
+		"counted":               {`[{"Satisfaction":{"$gte":0}}]`, true, all * 3 / 2},
 		"up to now, of sources": {`[{"TimePeriod":{"$eq":"date_last_12_months"}},{"Source":{"$eq":"email"}}]`, true, all / 2},
 	} {
 		r, err := store.Create(t.Context(), operator, report.New{Name: name, FQL: tc.fql, Prefilled: true}, &fault.Form{})

@@ -60,7 +60,7 @@ func (s *Store) FiguresOf(ctx context.Context, v account.View, r Report, how Rea
 	err = s.records.Snapshot(ctx, v, func(ctx context.Context, snapshot *feedback.Snapshot) error {
 		l := &look{
 			at: snapshot, questions: questions, how: how, least: leastOf(how.MinimumGroupSize),
-			components: components, totals: map[string]feedback.Sums{},
+			components: components, queries: queries, groups: map[string]map[feedback.Dimension][]feedback.Group{},
 		}
 		f = Figures{At: snapshot.Now, Zone: snapshot.Zone, FQL: whole.String(), Sentence: whole.Sentence(), Parts: make([]Part, len(components))}
 		for i, c := range components {
@@ -126,7 +126,8 @@ type look struct {
 	how        Reading
 	least      int64 // the smallest group to be shown; 0 shows all
 	components []Component
-	totals     map[string]feedback.Sums // by query
+	queries    []fql.Query                                        // of the components
+	groups     map[string]map[feedback.Dimension][]feedback.Group // by query
 }
 
 // part is what a component shows of the feedback that its query matches.
@@ -201,25 +202,54 @@ func (l *look) countOnly(p *Part) {
 	}
 }
 
-// total is what is known of everything a query matches. Whatever any component wants to know of it is asked once.
+// total is what is known of everything a query matches.
 func (l *look) total(ctx context.Context, q fql.Query) (feedback.Sums, error) {
-	key := q.String()
-	if s, ok := l.totals[key]; ok {
-		return s, nil
+	groups, err := l.apart(ctx, q, feedback.Dimension{})
+	if err != nil || len(groups) == 0 {
+		return feedback.Sums{}, err
 	}
+	return groups[0].Sums, nil
+}
+
+// apart tells what a query matches apart. Whatever any component wants to know of the same is asked at once: where it has to be counted,
+// the records are looked at once.
+func (l *look) apart(ctx context.Context, q fql.Query, by feedback.Dimension) ([]feedback.Group, error) {
+	key := q.String()
+	if known, ok := l.groups[key]; ok {
+		return known[by], nil
+	}
+	ways := []feedback.Dimension{{}}
 	var want feedback.Measures
-	for _, c := range l.components {
+	for i, c := range l.components {
+		if l.queries[i].String() != key {
+			continue
+		}
 		m := c.Options.Metric.measures()
 		want = feedback.Measures{
 			NPS: want.NPS || m.NPS, Satisfaction: want.Satisfaction || m.Satisfaction,
 			Completion: want.Completion || m.Completion, Sentiment: want.Sentiment || m.Sentiment,
 		}
+		if way := l.dimension(c); !slices.Contains(ways, way) {
+			ways = append(ways, way)
+		}
 	}
-	s, err := l.at.Total(ctx, q, want)
-	if err == nil {
-		l.totals[key] = s
+	found, err := l.at.Groups(ctx, q, want, ways...)
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	l.groups[key] = found
+	return found[by], nil
+}
+
+// dimension is what a component tells apart; none where that is values, of which a record may have several.
+func (l *look) dimension(c Component) feedback.Dimension {
+	if c.Type == Trend {
+		return feedback.Dimension{Field: fql.CreatedAt, Interval: l.interval(c.Options.Interval)}
+	}
+	if field, ok := fields[c.Options.By]; ok && c.Type == Breakdown {
+		return feedback.Dimension{Field: field}
+	}
+	return feedback.Dimension{}
 }
 
 // verbatims are the latest texts.

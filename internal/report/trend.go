@@ -72,7 +72,7 @@ func (s step) count(first, last time.Time) int {
 // trend shows a figure for each step of time, those with nothing in them included.
 func (l *look) trend(ctx context.Context, p Part, q fql.Query) (Part, error) {
 	asked := l.interval(p.Options.Interval)
-	found, err := l.at.Groups(ctx, q, feedback.Dimension{Field: fql.CreatedAt, Interval: asked}, p.Metric.measures())
+	found, err := l.apart(ctx, q, feedback.Dimension{Field: fql.CreatedAt, Interval: asked})
 	if err != nil {
 		return p, err
 	}
@@ -89,10 +89,12 @@ func (l *look) trend(ctx context.Context, p Part, q fql.Query) (Part, error) {
 		at++
 	}
 	if steps[at].months > 0 && asked == "week" { // weeks do not add up to months
-		found, err = l.at.Groups(ctx, q, feedback.Dimension{Field: fql.CreatedAt, Interval: "month"}, p.Metric.measures())
+		months := feedback.Dimension{Field: fql.CreatedAt, Interval: "month"}
+		groups, err := l.at.Groups(ctx, q, p.Metric.measures(), months)
 		if err != nil {
 			return p, err
 		}
+		found = groups[months]
 	}
 	p.Interval = steps[at].name
 	return l.draw(p, q, steps[at], found, first, last), nil

@@ -132,7 +132,7 @@ func TestPrintingAsksNobody(t *testing.T) {
 // Whether it is done or given up, printing leaves no file and no process behind.
 func TestPrintingLeavesNothing(t *testing.T) { //nolint:paralleltest // it sets where temporary files go
 	path := chromium(t)
-	dir, err := os.MkdirTemp("", "left") // t.TempDir has a name too long for the sockets of Chromium
+	dir, err := os.MkdirTemp("", "left") //nolint:usetesting // t.TempDir has a name too long for the sockets of Chromium
 	if err != nil {
 		t.Fatal(err)
 	}

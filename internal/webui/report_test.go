@@ -1,6 +1,7 @@
 package webui_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -79,7 +80,7 @@ func everything() report.Figures {
 
 // reader is the request of somebody who has a link and reads some languages.
 func reader(accept string) *http.Request {
-	r := httptest.NewRequest(http.MethodGet, "/report/7/shareable?token=abc-_def", nil)
+	r := httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/report/7/shareable?token=abc-_def", nil)
 	r.Header.Set("Accept-Language", accept)
 	return r
 }
@@ -261,11 +262,11 @@ func TestReportPageQuotes(t *testing.T) {
 	sentiment := func(n int16) func(*report.Verbatim) { return func(v *report.Verbatim) { v.Sentiment = &n } }
 	const rest = `<time datetime="2026-03-05">5 March 2026</time><span class="question">Why?</span>`
 	for want, got := range map[string]string{
-		`<span class="chip poor">Negative</span><span class="source">Survey</span>` + rest: quoted("", sentiment(4000)),
-		`<span class="chip fair">Neutral</span><span class="source">Survey</span>` + rest:  quoted("", sentiment(6000)),
-		`<span class="chip good">Positive</span><span class="source">Survey</span>` + rest: quoted("", sentiment(6001)),
-		`<span class="chip good">Positive</span>` + rest:                                   quoted("", func(v *report.Verbatim) { v.Source = 0 }),
-		`<span class="source">Survey</span>` + rest:                                        quoted("", func(v *report.Verbatim) { v.Profile = 0 }),
+		`<span class="chip poor">Negative</span><span class="source">Survey</span>` + rest:                                                                          quoted("", sentiment(4000)),
+		`<span class="chip fair">Neutral</span><span class="source">Survey</span>` + rest:                                                                           quoted("", sentiment(6000)),
+		`<span class="chip good">Positive</span><span class="source">Survey</span>` + rest:                                                                          quoted("", sentiment(6001)),
+		`<span class="chip good">Positive</span>` + rest:                                                                                                            quoted("", func(v *report.Verbatim) { v.Source = 0 }),
+		`<span class="source">Survey</span>` + rest:                                                                                                                 quoted("", func(v *report.Verbatim) { v.Profile = 0 }),
 		`<span class="chip poor">Négatif</span><span class="source">Enquête</span><time datetime="2026-03-05">5 mars 2026</time><span class="question">Why?</span>`: quoted("fr", sentiment(0)),
 	} {
 		if got != want {
