@@ -67,8 +67,12 @@ bench-list: ## Measure the list at 10 million feedback, on a PostgreSQL of its o
 	go run ./bench/list
 
 .PHONY: bench-list-clean
-bench-list-clean: ## Stop the PostgreSQL of bench-list and remove its data
+bench-list-clean: ## Stop the PostgreSQL of bench-list and bench-report and remove its data
 	go run ./bench/list -clean
+
+.PHONY: bench-report
+bench-report: ## Measure reports over 10 million feedback, on the data of bench-list (which is built when it is not there)
+	go run ./bench/report
 
 .PHONY: bench-operation
 bench-operation: ## Measure operations on a million feedback, on a PostgreSQL of its own (takes about an hour and 10 GB)
