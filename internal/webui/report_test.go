@@ -261,16 +261,18 @@ func TestReportPageQuotes(t *testing.T) {
 	}
 	sentiment := func(n int16) func(*report.Verbatim) { return func(v *report.Verbatim) { v.Sentiment = &n } }
 	const rest = `<time datetime="2026-03-05">5 March 2026</time><span class="question">Why?</span>`
-	for want, got := range map[string]string{
-		`<span class="chip poor">Negative</span><span class="source">Survey</span>` + rest:                                                                          quoted("", sentiment(4000)),
-		`<span class="chip fair">Neutral</span><span class="source">Survey</span>` + rest:                                                                           quoted("", sentiment(6000)),
-		`<span class="chip good">Positive</span><span class="source">Survey</span>` + rest:                                                                          quoted("", sentiment(6001)),
-		`<span class="chip good">Positive</span>` + rest:                                                                                                            quoted("", func(v *report.Verbatim) { v.Source = 0 }),
-		`<span class="source">Survey</span>` + rest:                                                                                                                 quoted("", func(v *report.Verbatim) { v.Profile = 0 }),
-		`<span class="chip poor">Négatif</span><span class="source">Enquête</span><time datetime="2026-03-05">5 mars 2026</time><span class="question">Why?</span>`: quoted("fr", sentiment(0)),
+	const french = `<span class="chip poor">Négatif</span><span class="source">Enquête</span><time datetime="2026-03-05">5 mars 2026</time>` +
+		`<span class="question">Why?</span>`
+	for _, tc := range []struct{ want, got string }{
+		{`<span class="chip poor">Negative</span><span class="source">Survey</span>` + rest, quoted("", sentiment(4000))},
+		{`<span class="chip fair">Neutral</span><span class="source">Survey</span>` + rest, quoted("", sentiment(6000))},
+		{`<span class="chip good">Positive</span><span class="source">Survey</span>` + rest, quoted("", sentiment(6001))},
+		{`<span class="chip good">Positive</span>` + rest, quoted("", func(v *report.Verbatim) { v.Source = 0 })},
+		{`<span class="source">Survey</span>` + rest, quoted("", func(v *report.Verbatim) { v.Profile = 0 })},
+		{french, quoted("fr", sentiment(0))},
 	} {
-		if got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
+		if tc.got != tc.want {
+			t.Errorf("got  %s\nwant %s", tc.got, tc.want)
 		}
 	}
 }
