@@ -121,12 +121,22 @@ for (const [file, name, how, height] of [
   await context.close();
 }
 
-// On paper: A4, and no chart is cut in two.
+// On paper: A4, whether the reader prints it or the service does.
 {
   const { context, page } = await open("full", { colorScheme: "dark" });
-  const pdf = await page.pdf({ path: `${out}/report.pdf`, preferCSSPageSize: true });
-  const boxes = pdf.toString("latin1").match(/\/MediaBox \[0 0 [\d.]+ [\d.]+\]/g) ?? [];
-  assert.ok(boxes.length >= 2 && boxes.every((b) => /59[45][\d.]* 84[12]/.test(b)), `pages ${boxes}`);
+  const printed = await page.pdf({ preferCSSPageSize: true });
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByText("Download as PDF").click()]);
+  assert.equal(download.suggestedFilename(), "What our customers say.pdf");
+  await download.saveAs(`${out}/report.pdf`);
+  const pages = (pdf) => pdf.toString("latin1").match(/\/MediaBox \[0 0 [\d.]+ [\d.]+\]/g) ?? [];
+  for (const boxes of [pages(printed), pages(readFileSync(`${out}/report.pdf`))]) {
+    assert.ok(boxes.length >= 2 && boxes.every((b) => /59[45][\d.]* 84[12]/.test(b)), `pages ${boxes}`);
+    assert.equal(boxes.length, pages(printed).length, "the service prints other pages than the reader");
+  }
+  // What the paper looks like, at the width of A4 between its margins.
+  await page.emulateMedia({ media: "print" });
+  await page.setViewportSize({ width: 703, height: 1000 });
+  await page.screenshot({ path: `${out}/report-print.png`, fullPage: true });
   await context.close();
 }
 await browser.close();
