@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
@@ -141,8 +142,9 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 	if err := tallies.Refold(ctx); err != nil {
 		return err
 	}
-	records := feedback.NewStore(db, reads, carriers)
-	operations, err := operation.NewStore(db, accounts, carriers, records, s.operations)
+	texts := analysis.NewStore(db)
+	records := feedback.NewStore(db, reads, carriers, texts)
+	operations, err := operation.NewStore(db, accounts, carriers, texts, records, s.operations)
 	if err != nil {
 		return err
 	}
@@ -178,7 +180,7 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 		<-ctx.Done()
 		return nil
 	}
-	loops.Go(func() { listen(background, control, log, accounts, carriers) })
+	loops.Go(func() { listen(background, control, log, accounts, carriers, texts) })
 	listener, err := bind(ctx, s.listen)
 	if err != nil {
 		return err
@@ -192,6 +194,7 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 		Accounts:   accounts,
 		Carriers:   carriers,
 		Feedback:   records,
+		Texts:      texts,
 		Operations: operations,
 		BulkWait:   s.bulkWait,
 		OptOuts:    optout.NewStore(db, reads),
@@ -233,14 +236,16 @@ func bind(ctx context.Context, address string) (net.Listener, error) {
 }
 
 // listen makes edits done by other processes felt at once.
-func listen(ctx context.Context, db *pgxpool.Pool, log *slog.Logger, accounts *account.Store, carriers *carrier.Store) {
+func listen(ctx context.Context, db *pgxpool.Pool, log *slog.Logger, accounts *account.Store, carriers *carrier.Store, texts *analysis.Store) {
 	lost := func() {
 		accounts.ForgetTokens()
 		carriers.Forget()
+		texts.Forget()
 	}
 	pg.Listen(ctx, db, log, lost, map[string]func(string){
 		account.TokenChannel: accounts.ForgetToken,
 		carrier.Channel:      func(string) { carriers.Forget() },
+		analysis.Channel:     func(string) { texts.Forget() },
 	})
 }
 
