@@ -193,8 +193,8 @@ func speak(ctx context.Context, tx pgx.Tx, v account.View, carrier int64, lang L
 }
 
 func checkLanguage(form *fault.Form, field string, lang Language) {
-	if lang != "" && !lang.Known() {
-		form.Add(field, "must be one of en, fr, de, es, it, or empty to have each text tell by itself")
+	if lang != "" && lang != Off && !lang.Known() {
+		form.Add(field, "must be one of en, fr, de, es, it, off to have no text read, or empty to have each tell by itself")
 	}
 }
 
