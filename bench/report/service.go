@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
@@ -41,7 +42,7 @@ func openService(ctx context.Context, url string) (*service, error) {
 		s.pools = append(s.pools, pool)
 	}
 	carriers := carrier.NewStore(s.pools[0])
-	records := feedback.NewStore(s.pools[0], s.pools[1], carriers)
+	records := feedback.NewStore(s.pools[0], s.pools[1], carriers, analysis.NewStore(s.pools[0]))
 	s.accounts, s.reports = account.NewStore(s.pools[0]), report.NewStore(s.pools[0], carriers, records)
 	pages := webui.NewPages("", "")
 	api := &httpapi.Server{

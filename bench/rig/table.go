@@ -3,6 +3,7 @@ package rig
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -64,6 +65,18 @@ func Bars(all []Bar) Table {
 func Ratio(what string, of, to, limit float64) Bar {
 	ratio := of / max(to, 1)
 	return Bar{What: what, Limit: fmt.Sprintf("%.1f ×", limit), Found: fmt.Sprintf("%.2f ×", ratio), Passed: ratio <= limit}
+}
+
+// Times are how long things took.
+type Times []time.Duration
+
+// At is the q-th quantile, 0 without any.
+func (t Times) At(q float64) time.Duration {
+	if len(t) == 0 {
+		return 0
+	}
+	slices.Sort(t)
+	return t[min(len(t)-1, int(q*float64(len(t))))]
 }
 
 // Span is a duration in milliseconds, as precise as it is worth.
