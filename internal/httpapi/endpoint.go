@@ -15,6 +15,8 @@ func (rt route) class() Class {
 	switch {
 	case rt.bulk:
 		return Bulk
+	case rt.pattern == "POST /v4/feedback":
+		return Create
 	case strings.HasPrefix(rt.pattern, http.MethodGet+" "), strings.HasSuffix(string(rt.scope), ":read"):
 		return Read
 	default:
