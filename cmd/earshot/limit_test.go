@@ -145,7 +145,7 @@ func TestLeavingClientIsCounted(t *testing.T) {
 	s.shows("counting", map[string]func(float64) bool{
 		`earshot_http_requests_total{route="POST /v4/feedback",status="499"}`: exactly(1), `earshot_http_in_flight{class="create"}`: exactly(0),
 		`earshot_http_requests_total{route="PUT /v4/feedback/{id}",status="499"}`: exactly(1), `earshot_http_in_flight{class="write"}`: exactly(0),
-		"earshot_create_rows_sum": exactly(3), // and not the one that left
+		"earshot_create_rows_sum":                               exactly(3), // and not the one that left
 		`earshot_database_abandoned_waits_total{pool="writes"}`: atLeast(1),
 	})
 }

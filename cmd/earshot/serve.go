@@ -79,8 +79,8 @@ func (c *serveCmd) check() (settings, error) {
 		InFlight: map[httpapi.Class]int{
 			httpapi.Read: inFlight, httpapi.Write: inFlight, httpapi.Bulk: max(2, inFlight/8), httpapi.Create: 6 * inFlight,
 		},
-		Rate:     float64(m.whole("rate-limit", c.RateLimit, 0, 1_000_000)),
-		Burst:    int(m.whole("rate-burst", c.RateBurst, 1, 1_000_000)),
+		Rate:  float64(m.whole("rate-limit", c.RateLimit, 0, 1_000_000)),
+		Burst: int(m.whole("rate-burst", c.RateBurst, 1, 1_000_000)),
 	}
 	s.role = m.oneOf("role", c.Role, "api", "worker", "all")
 	if s.adminListen = c.AdminListen; s.adminListen != "" {

@@ -49,6 +49,9 @@ func (s *Server) private(rt route, x *exchange, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if rt.stream {
+		return rt.call(s, x, r, p)
+	}
 	return s.work(x, r, func() error { return rt.call(s, x, r, p) })
 }
 
