@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"earshot/internal/account"
-	"earshot/internal/carrier"
 	"earshot/internal/pg"
 )
 
@@ -172,18 +172,19 @@ type columns struct {
 	fingerprintSums, textSums                    [][]byte
 	createdAt                                    []*time.Time
 	completed, numbers                           []bool
-	sources                                      []Source
-	statuses                                     []Status
+	sources, statuses                            []int16
 	owners                                       []account.UserID
-	profiles                                     []*carrier.Profile
-	satisfactions                                []*int16
+	profiles, satisfactions                      []*int16
 	searchTexts, folded, nums                    []*string
 }
 
+// insert is the statement with its arguments. The arrays whose type the driver does not know by name are given as its own, or it would look at
+// each element by reflection.
 func (c *columns) insert(v account.View) (sql string, args []any) {
 	args = []any{
-		v.Org(), c.carriers, c.fingerprints, c.fingerprintSums, c.createdAt, c.completed, c.sources, c.profiles,
-		c.satisfactions, c.answerIDs, c.items, c.searchTexts, c.rowNumbers, c.names, c.textSums, c.statuses,
+		v.Org(), c.carriers, c.fingerprints, pgtype.FlatArray[[]byte](c.fingerprintSums), pgtype.FlatArray[*time.Time](c.createdAt), c.completed,
+		c.sources, pgtype.FlatArray[*int16](c.profiles), pgtype.FlatArray[*int16](c.satisfactions), c.answerIDs, c.items,
+		pgtype.FlatArray[*string](c.searchTexts), c.rowNumbers, c.names, pgtype.FlatArray[[]byte](c.textSums), c.statuses,
 	}
 	if len(c.owned) == 0 {
 		return insertSQL, args
@@ -199,17 +200,17 @@ func arguments(drafts []draft) *columns {
 		c.fingerprintSums = append(c.fingerprintSums, hash(d.Fingerprint))
 		c.createdAt = append(c.createdAt, d.CreatedAt)
 		c.completed = append(c.completed, d.result.Completed)
-		c.sources = append(c.sources, d.Source)
-		var profile *carrier.Profile
+		c.sources = append(c.sources, int16(d.Source))
+		var profile *int16
 		if d.result.Profile != 0 {
-			profile = &d.result.Profile
+			profile = new(int16(d.result.Profile))
 		}
 		c.profiles = append(c.profiles, profile)
 		c.satisfactions = append(c.satisfactions, d.satisfaction)
 		c.answerIDs = append(c.answerIDs, arrayLiteral(d.result.AnswerIDs))
 		c.items = append(c.items, string(d.items))
 		c.searchTexts = append(c.searchTexts, d.searchText)
-		c.statuses = append(c.statuses, d.Status)
+		c.statuses = append(c.statuses, int16(d.Status))
 		for _, owner := range d.Owners {
 			c.owned = append(c.owned, int64(i+1))
 			c.owners = append(c.owners, owner)
