@@ -2,15 +2,15 @@ package feedback
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"earshot/internal/account"
-	"earshot/internal/carrier"
 	"earshot/internal/pg"
 )
 
@@ -133,6 +133,9 @@ ORDER BY a.id, g.text_sha256
 ON CONFLICT (organization_id, attribute_id, text_sha256) DO UPDATE SET retired_at = NULL WHERE v.retired_at IS NOT NULL`
 )
 
+// errVanished is the rare case that values were retired between being added and being used.
+var errVanished = errors.New("attribute values vanished while they were used")
+
 // insert writes the drafts and returns a record for each, with ID 0 where the fingerprint was taken: one round trip when
 // every attribute value is in the dictionary, a second one that adds what is missing when not.
 func insert(ctx context.Context, q pg.Querier, v account.View, drafts []draft) ([]Record, error) {
@@ -157,7 +160,7 @@ func insert(ctx context.Context, q pg.Querier, v account.View, drafts []draft) (
 		return nil, err
 	}
 	if !complete {
-		return nil, fmt.Errorf("attribute values vanished while they were used")
+		return nil, errVanished
 	}
 	return written, nil
 }
@@ -169,21 +172,22 @@ type columns struct {
 	fingerprintSums, textSums                    [][]byte
 	createdAt                                    []*time.Time
 	completed, numbers                           []bool
-	sources                                      []Source
-	statuses                                     []Status
+	sources, statuses                            []int16
 	owners                                       []account.UserID
-	profiles                                     []*carrier.Profile
-	satisfactions, sentiments                    []*int16
+	profiles, satisfactions, sentiments          []*int16
 	topicIDs                                     []string
 	versions                                     []int32
 	searchTexts, folded, nums                    []*string
 }
 
+// insert is the statement with its arguments. The arrays whose type the driver does not know by name are given as its own, or it would look at
+// each element by reflection.
 func (c *columns) insert(v account.View) (sql string, args []any) {
 	args = []any{
-		v.Org(), c.carriers, c.fingerprints, c.fingerprintSums, c.createdAt, c.completed, c.sources, c.profiles,
-		c.satisfactions, c.answerIDs, c.items, c.searchTexts, c.rowNumbers, c.names, c.textSums, c.statuses,
-		c.sentiments, c.topicIDs, c.versions,
+		v.Org(), c.carriers, c.fingerprints, pgtype.FlatArray[[]byte](c.fingerprintSums), pgtype.FlatArray[*time.Time](c.createdAt), c.completed,
+		c.sources, pgtype.FlatArray[*int16](c.profiles), pgtype.FlatArray[*int16](c.satisfactions), c.answerIDs, c.items,
+		pgtype.FlatArray[*string](c.searchTexts), c.rowNumbers, c.names, pgtype.FlatArray[[]byte](c.textSums), c.statuses,
+		pgtype.FlatArray[*int16](c.sentiments), c.topicIDs, c.versions,
 	}
 	if len(c.owned) == 0 {
 		return insertSQL, args
@@ -199,10 +203,10 @@ func arguments(drafts []draft) *columns {
 		c.fingerprintSums = append(c.fingerprintSums, hash(d.Fingerprint))
 		c.createdAt = append(c.createdAt, d.CreatedAt)
 		c.completed = append(c.completed, d.result.Completed)
-		c.sources = append(c.sources, d.Source)
-		var profile *carrier.Profile
+		c.sources = append(c.sources, int16(d.Source))
+		var profile *int16
 		if d.result.Profile != 0 {
-			profile = &d.result.Profile
+			profile = new(int16(d.result.Profile))
 		}
 		c.profiles = append(c.profiles, profile)
 		c.satisfactions = append(c.satisfactions, d.satisfaction)
@@ -212,7 +216,7 @@ func arguments(drafts []draft) *columns {
 		c.sentiments = append(c.sentiments, d.sentiment())
 		c.topicIDs = append(c.topicIDs, arrayLiteral(d.topicIDs))
 		c.versions = append(c.versions, d.version)
-		c.statuses = append(c.statuses, d.Status)
+		c.statuses = append(c.statuses, int16(d.Status))
 		for _, owner := range d.Owners {
 			c.owned = append(c.owned, int64(i+1))
 			c.owners = append(c.owners, owner)

@@ -240,7 +240,8 @@ func (v wireValues) MarshalJSON() ([]byte, error) {
 type stamp time.Time
 
 func (s stamp) MarshalJSON() ([]byte, error) {
-	return time.Time(s).UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000000Z"`), nil
+	const layout = `"2006-01-02T15:04:05.000000Z"`
+	return time.Time(s).UTC().AppendFormat(make([]byte, 0, len(layout)), layout), nil
 }
 
 func optionalStamp(t *time.Time) *stamp {
