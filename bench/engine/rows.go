@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"earshot/bench/corpus"
+	"earshot/bench/rig"
+)
+
+// row is one sort of request.
+type row struct {
+	name      string
+	slug      string
+	units     int // feedback in a request
+	clients   []int
+	questions []question
+	status    int
+	check     func(answer []byte) error
+	call      call
+	low, high int64 // ids of feedback to ask for
+}
+
+const (
+	batchSize = 1_000 // feedback in a batch
+	bulkSize  = 1_000 // feedback in a bulk change, as many as are changed within the request
+)
+
+func (q question) bytes() []byte {
+	head := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n", q.method, q.path, q.token)
+	if q.body != "" {
+		head += fmt.Sprintf("Content-Type: %s\r\nContent-Length: %d\r\n", q.kind, len(q.body))
+	}
+	return []byte(head + "\r\n" + q.body)
+}
+
+func get(org rig.Organization, path string) question {
+	return question{method: "GET", path: path, token: org.Token}
+}
+
+func post(org rig.Organization, path, body string) question {
+	return question{"POST", path, org.Token, body, "application/json"}
+}
+
+// filters of lists: none; one that the tallies answer; one that the count kept for a value answers, had by 1 %.
+var filters = []struct{ slug, name, fql string }{
+	{"list", "list, no filter", ``},
+	{"list_tally", "list, status", `[{"Status":{"$eq":"progress"}}]`},
+	{"list_value", "list, attribute of 1 %", `[{"Attribute":{"name":"plan","$eq":"enterprise"}}]`},
+}
+
+func list(fql string) string { return "/v4/feedback?per_page=10&fql=" + url.QueryEscape(fql) }
+
+// reads are the requests that read, asked of the large organization.
+func (b *bench) reads(ctx context.Context, o *original, org rig.Organization) ([]row, error) {
+	recent, err := recentIDs(ctx, o, org)
+	if err != nil {
+		return nil, err
+	}
+	retrieve := func(id int64) question {
+		return get(org, fmt.Sprintf("/v4/feedback/%d?include=items,attributes", id))
+	}
+	one := row{
+		name: "retrieve, with items and attributes", slug: "retrieve", status: 200, clients: b.clients,
+		low: recent[0], high: recent[len(recent)-1],
+	}
+	for _, id := range recent {
+		one.questions = append(one.questions, retrieve(id))
+	}
+	middle := recent[len(recent)/2]
+	one.call, err = o.capture(ctx, retrieve(middle), retrieve(middle), 200, func([]byte) map[string]source {
+		return map[string]source{fmt.Sprint(middle): ids}
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows := []row{one}
+	for _, f := range filters {
+		q := get(org, list(f.fql))
+		r := row{name: f.name, slug: f.slug, status: 200, clients: b.clients, questions: []question{q}}
+		if r.call, err = o.capture(ctx, q, q, 200, nil); err != nil {
+			return nil, err
+		}
+		rows = append(rows, r)
+	}
+	report, err := o.ask(ctx, post(org, "/v3/reports", `{"name": "Benchmark", "format": "prefilled"}`), 201)
+	if err != nil {
+		return nil, err
+	}
+	var made struct{ ID int64 }
+	if err := json.Unmarshal(report, &made); err != nil {
+		return nil, err
+	}
+	b.reportID = made.ID
+	q := get(org, fmt.Sprintf("/v3/reports/%d/data", made.ID))
+	r := row{name: "report data", slug: "report", status: 200, clients: b.few(), questions: []question{q}}
+	r.call, err = o.capture(ctx, q, q, 200, nil)
+	return append(rows, r), err
+}
+
+// recentIDs are some of the latest feedback of an organization, from the oldest.
+func recentIDs(ctx context.Context, o *original, org rig.Organization) ([]int64, error) {
+	rows, err := o.plain.Query(ctx, `
+		SELECT id
+		FROM (SELECT id FROM feedback WHERE organization_id = $1 ORDER BY id DESC LIMIT $2) AS f
+		ORDER BY id`, org.ID, corpus.Small)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[int64])
+}
+
+// creates are the requests that write, of an organization that has a thousand feedback of one wave.
+func (b *bench) creates(ctx context.Context, o *original, org rig.Organization) ([]row, error) {
+	fingerprint := func(n int) string { return fmt.Sprintf("bench-fingerprint-%d", n) }
+	with := func(n int) string {
+		return strings.Replace(org.Body(rig.Opinion), `{`, fmt.Sprintf(`{"fingerprint": %q, `, fingerprint(n)), 1)
+	}
+	varied := func(n int) func([]byte) map[string]source {
+		sum := sha256.Sum256([]byte(fingerprint(n)))
+		return func([]byte) map[string]source {
+			return map[string]source{fingerprint(n): fingerprints, fmt.Sprintf("%x", sum): hashes}
+		}
+	}
+	one := row{name: "create", slug: "create", units: 1, status: 201, clients: b.clients, questions: []question{post(org, "/v4/feedback", org.Body(rig.Opinion))}}
+	var err error
+	if one.call, err = o.capture(ctx, post(org, "/v4/feedback", with(1)), post(org, "/v4/feedback", with(2)), 201, varied(2)); err != nil {
+		return nil, err
+	}
+	lines := func(line func(n int) string, from int) string {
+		var text strings.Builder
+		for n := range batchSize {
+			text.WriteString(line(from+n) + "\n")
+		}
+		return text.String()
+	}
+	batched := func(body string) question {
+		return question{"POST", "/v4/feedback/batch", org.Token, body, "application/x-ndjson"}
+	}
+	batch := row{
+		name: fmt.Sprintf("batch create, %d in a request", batchSize), slug: "batch", units: batchSize, status: 200, clients: b.few(), check: allCreated,
+		questions: []question{batched(lines(func(int) string { return org.Body(rig.Opinion) }, 0))},
+	}
+	batch.call, err = o.capture(ctx, batched(lines(with, 10_000)), batched(lines(with, 20_000)), 200, varied(20_000))
+	if err != nil {
+		rig.Progress("no batches: %v", err) // TEMPORARY
+		bulk, err := b.bulk(ctx, o, org)
+		return []row{one, bulk}, err
+	}
+	bulk, err := b.bulk(ctx, o, org)
+	return []row{one, batch, bulk}, err
+}
+
+// allCreated holds the answer to a batch against what was sent.
+func allCreated(answer []byte) error {
+	if n := bytes.Count(answer, []byte(`"status":"created"`)); n != batchSize {
+		return fmt.Errorf("%d of a batch were created: %.300s", n, answer)
+	}
+	return nil
+}
+
+// bulk is a change of status there and back, of a thousand feedback, each in one request.
+func (b *bench) bulk(ctx context.Context, o *original, org rig.Organization) (row, error) {
+	move := func(status string) question {
+		return post(org, "/v4/feedback/bulk-update", fmt.Sprintf(`{"fql": [{"Attribute":{"name":"wave","$eq":"first"}}], "status": %q}`, status))
+	}
+	r := row{name: fmt.Sprintf("bulk status of %d", bulkSize), slug: "bulk", units: bulkSize, status: 200, clients: []int{1}}
+	at := "todo"
+	for _, status := range []string{"progress", "todo"} {
+		var operation struct {
+			ID    int64 `json:"operation_id"`
+			Count int   `json:"feedback_count"`
+		}
+		part, err := o.capture(ctx, move(at), move(status), 200, func(answer []byte) map[string]source {
+			if json.Unmarshal(answer, &operation) != nil || operation.Count != bulkSize {
+				return map[string]source{"a bulk change of a thousand": kept}
+			}
+			return map[string]source{fmt.Sprint(operation.ID): kept}
+		})
+		if err != nil {
+			return r, err
+		}
+		keep := slices.IndexFunc(part, func(t trip) bool { return strings.Contains(t.Statements[0].SQL, "INSERT INTO operation ") })
+		if keep < 0 {
+			return r, fmt.Errorf("a bulk change no longer begins with an operation")
+		}
+		part[keep].Statements[0].Kept = true
+		r.call = append(r.call, part...)
+		r.questions = append(r.questions, move(status))
+		at = status
+	}
+	return r, nil
+}
