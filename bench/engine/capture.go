@@ -141,7 +141,7 @@ func openOriginal(ctx context.Context, url string) (*original, error) {
 	}
 	api := &httpapi.Server{
 		Accounts: accounts, Carriers: carriers, Feedback: records, Operations: operations, Reports: reports.NewStore(db, carriers, records),
-		Log: slog.New(slog.DiscardHandler), BodyLimit: 1 << 20, Timeout: time.Minute,
+		Log: slog.New(slog.DiscardHandler), BodyLimit: 1 << 20, Timeout: time.Minute, Ready: func(context.Context) error { return nil },
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -186,11 +186,16 @@ func (o *original) capture(ctx context.Context, first, second question, status i
 		}
 		c = append(c, t)
 	}
-	if vary != nil {
-		for text, from := range vary(answer) {
-			if !c.replace(text, from) {
-				return nil, fmt.Errorf("the %s are not among what %s sends", from, second.path)
-			}
+	if vary == nil {
+		return c, nil
+	}
+	found := map[source]bool{}
+	for text, from := range vary(answer) {
+		found[from] = c.replace(text, from) || found[from]
+	}
+	for from, ok := range found {
+		if !ok {
+			return nil, fmt.Errorf("the %s are not among what %s sends", from, second.path)
 		}
 	}
 	return c, nil

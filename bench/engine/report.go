@@ -204,7 +204,7 @@ func (r *report) header() []string {
 		fmt.Sprintf("%s, `%s`", r.Date.Format(time.DateOnly), r.command()),
 		fmt.Sprintf("%d cores, %s, load average %s before the run; PostgreSQL %s, the servers and the clients share them", m.Cores, m.Memory, m.Load, m.Server),
 		m.Settings,
-		fmt.Sprintf("`earshot serve --database-conns %d`", places),
+		fmt.Sprintf("`earshot serve --database-conns %d`", conns),
 	}
 	if m.Commit != "" {
 		lines = append(lines, "commit "+m.Commit)

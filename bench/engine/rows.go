@@ -124,15 +124,16 @@ func (b *bench) creates(ctx context.Context, o *original, org rig.Organization) 
 	with := func(n int) string {
 		return strings.Replace(org.Body(rig.Opinion), `{`, fmt.Sprintf(`{"fingerprint": %q, `, fingerprint(n)), 1)
 	}
-	varied := func(n int) func([]byte) map[string]source {
-		sum := sha256.Sum256([]byte(fingerprint(n)))
-		return func([]byte) map[string]source {
-			return map[string]source{fingerprint(n): fingerprints, fmt.Sprintf("%x", sum): hashes}
+	varied := func(from, n int) func([]byte) map[string]source {
+		all := map[string]source{}
+		for i := from; i < from+n; i++ {
+			all[fingerprint(i)], all[fmt.Sprintf("%x", sha256.Sum256([]byte(fingerprint(i))))] = fingerprints, hashes
 		}
+		return func([]byte) map[string]source { return all }
 	}
 	one := row{name: "create", slug: "create", units: 1, status: 201, clients: b.clients, questions: []question{post(org, "/v4/feedback", org.Body(rig.Opinion))}}
 	var err error
-	if one.call, err = o.capture(ctx, post(org, "/v4/feedback", with(1)), post(org, "/v4/feedback", with(2)), 201, varied(2)); err != nil {
+	if one.call, err = o.capture(ctx, post(org, "/v4/feedback", with(1)), post(org, "/v4/feedback", with(2)), 201, varied(2, 1)); err != nil {
 		return nil, err
 	}
 	lines := func(line func(n int) string, from int) string {
@@ -149,7 +150,7 @@ func (b *bench) creates(ctx context.Context, o *original, org rig.Organization) 
 		name: fmt.Sprintf("batch create, %d in a request", batchSize), slug: "batch", units: batchSize, status: 200, clients: b.few(), check: allCreated,
 		questions: []question{batched(lines(func(int) string { return org.Body(rig.Opinion) }, 0))},
 	}
-	batch.call, err = o.capture(ctx, batched(lines(with, 10_000)), batched(lines(with, 20_000)), 200, varied(20_000))
+	batch.call, err = o.capture(ctx, batched(lines(with, 10_000)), batched(lines(with, 20_000)), 200, varied(20_000, batchSize))
 	if err != nil {
 		rig.Progress("no batches: %v", err) // TEMPORARY
 		bulk, err := b.bulk(ctx, o, org)

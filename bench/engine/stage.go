@@ -41,14 +41,14 @@ type stage struct {
 	bares   map[string]*bare
 }
 
-// places is how many connections the server may have to the database, so that it takes on 128 requests of one organization: four for each
+// conns is how many connections the server may have to the database, so that it takes on 128 requests of one organization: four for each
 // connection of a pool, which has half of them, and three quarters are one organization's.
-const places = 88
+const conns = 88
 
 // open starts the server and the bare handler, and writes the scripts.
 func (b *bench) open(ctx context.Context, urls map[string]string, rows []row) (*stage, error) {
 	s := &stage{b: b, urls: urls, rows: rows, bares: map[string]*bare{}}
-	p := plan{URL: urls[byHandler], Conns: places / 2, Calls: map[string]call{}}
+	p := plan{URL: urls[byHandler], Conns: conns / 2, Calls: map[string]call{}}
 	for _, r := range rows {
 		var err error
 		if s.bares[r.slug], err = newBare(ctx, urls[byPgbench], b.dir, r.slug, r.call, r.low, r.high); err != nil {
@@ -67,7 +67,7 @@ func (b *bench) open(ctx context.Context, urls map[string]string, rows []row) (*
 	if s.admin, err = rig.FreeAddress(ctx); err != nil {
 		return nil, err
 	}
-	if s.earshot, err = b.program.Serve(ctx, urls[byEarshot], "", "--database-conns", strconv.Itoa(places), "--admin-listen", s.admin); err != nil {
+	if s.earshot, err = b.program.Serve(ctx, urls[byEarshot], "", "--database-conns", strconv.Itoa(conns), "--admin-listen", s.admin); err != nil {
 		return nil, err
 	}
 	self, err := os.Executable()
