@@ -41,14 +41,18 @@ func (b *bench) measureCost(ctx context.Context) (err error) {
 	if found.kept, _, err = weigh(ctx, b.postgres.URL(b.built.Main)); err != nil {
 		return err
 	}
-	whole := w.rows[0].call
-	less, err := withoutValues(whole)
-	if err != nil {
-		return err
+	whole := w.rows[0].calls
+	var less []call
+	for _, c := range whole {
+		without, err := withoutValues(c)
+		if err != nil {
+			return err
+		}
+		less = append(less, without)
 	}
 	var samples [2][]sample
 	for range 2*b.rounds - 1 {
-		for i, c := range []call{whole, less} {
+		for i, c := range [][]call{whole, less} {
 			script, err := newBare(ctx, w.urls[byPgbench], b.dir, fmt.Sprintf("delta_%d", i), c, 0, 0)
 			if err != nil {
 				return err
@@ -119,8 +123,8 @@ type pages struct {
 // buffers runs every statement of the rows once more and adds up the pages they touch.
 func (o *original) buffers(ctx context.Context, rows []row) (all []pages, err error) {
 	for _, r := range rows {
-		p := pages{name: r.name, trips: len(r.call)}
-		for _, t := range r.call {
+		p := pages{name: r.name, trips: len(r.calls[0])}
+		for _, t := range r.calls[0] {
 			for _, s := range t.Statements {
 				if !strings.HasPrefix(strings.TrimSpace(s.SQL), "SELECT") && !strings.HasPrefix(strings.TrimSpace(s.SQL), "WITH") {
 					continue // begins and ends of transactions

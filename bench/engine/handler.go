@@ -24,7 +24,7 @@ import (
 type plan struct {
 	URL   string
 	Conns int32
-	Calls map[string]call
+	Calls map[string][]call // any of them
 }
 
 // handler is the least that a Go program can do between HTTP and the same statements: it looks at nothing that is asked, and answers with
@@ -39,7 +39,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	path, id, _ := strings.Cut(r.URL.Path, "/id/")
-	answer, err := h.play(r.Context(), h.Calls[path], id)
+	var c call
+	if all := h.Calls[path]; len(all) > 0 { // /readyz needs none
+		c = all[rand.IntN(len(all))]
+	}
+	answer, err := h.play(r.Context(), c, id)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return

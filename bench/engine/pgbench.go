@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,45 +27,69 @@ type bare struct {
 	program string // pgbench
 }
 
-// newBare writes the script of a call. Every client reads the arguments that never change once, from a table: they may be longer than a
-// command line, and would have to be quoted in it.
-func newBare(ctx context.Context, url, dir, name string, c call, low, high int64) (*bare, error) {
+// newBare writes the script of a call that may be made with several sets of arguments. Clients read them from a table, seldom: they may be longer
+// than a command line, and would have to be quoted in it.
+func newBare(ctx context.Context, url, dir, name string, calls []call, low, high int64) (*bare, error) {
 	program, err := rig.Tool("pgbench")
 	if err != nil {
 		return nil, err
 	}
+	var sets [][]string
 	w := &script{}
-	for _, t := range c {
-		w.trip(t)
-	}
-	file := filepath.Join(dir, name+".sql")
-	text := fmt.Sprintf("\\set fp random(1, 4611686018427387904)\n\\set id random(%d, %d)\n%s", low, high, w.text.String())
-	b := &bare{url: url, script: file, dir: dir, program: program, options: c.options()}
-	if len(w.constants) > 0 {
-		table := "bench_" + name
-		if err := keepArguments(ctx, url, table, w.constants); err != nil {
-			return nil, err
+	for i, c := range calls {
+		one := &script{}
+		for _, t := range c {
+			one.trip(t)
 		}
-		var columns []string
-		for i := range w.constants {
-			columns = append(columns, fmt.Sprintf("max(v) FILTER (WHERE n = %d) AS a%d", i, i))
+		if i > 0 && one.text.String() != w.text.String() {
+			return nil, fmt.Errorf("%s is not always the same statements", name)
 		}
-		text = fmt.Sprintf("\\if :read = 0\nSELECT %s FROM %s \\gset\n\\set read 1\n\\endif\n", strings.Join(columns, ", "), table) + text
+		w = one
+		sets = append(sets, one.constants)
 	}
-	return b, os.WriteFile(file, []byte(text), 0o600)
+	table := "bench_" + name
+	if err := keepArguments(ctx, url, table, sets); err != nil {
+		return nil, err
+	}
+	columns := []string{"min(n) AS least"}
+	for i := range w.constants {
+		columns = append(columns, fmt.Sprintf("max(v) FILTER (WHERE n = %d) AS a%d", i, i))
+	}
+	often := math.MaxInt32 // once is enough where there is one set
+	if len(sets) > 1 {
+		often = 50
+	}
+	text := fmt.Sprintf(`\set pick random(0, %d)
+\if :made %% %d = 0
+SELECT %s FROM %s WHERE pick = :pick \gset
+\endif
+\set made :made + 1
+\set fp random(1, 4611686018427387904)
+\set id random(%d, %d)
+%s`, len(sets)-1, often, strings.Join(columns, ", "), table, low, high, w.text.String())
+	b := &bare{url: url, script: filepath.Join(dir, name+".sql"), dir: dir, program: program, options: calls[0].options()}
+	return b, os.WriteFile(b.script, []byte(text), 0o600)
 }
 
-func keepArguments(ctx context.Context, url, table string, values []string) error {
+func keepArguments(ctx context.Context, url, table string, sets [][]string) error {
+	var rows [][]any
+	for i, values := range sets {
+		for n, v := range values {
+			rows = append(rows, []any{i, n, v})
+		}
+	}
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return err
 	}
 	defer conn.Close(ctx) //nolint:errcheck // nothing is left open on it
-	if _, err := conn.Exec(ctx, `DROP TABLE IF EXISTS `+table+`; CREATE TABLE `+table+` (n int, v text)`); err != nil {
+	if _, err := conn.Exec(ctx, `DROP TABLE IF EXISTS `+table+`; CREATE TABLE `+table+` (pick int, n int, v text)`); err != nil {
 		return err
 	}
-	_, err = conn.CopyFrom(ctx, pgx.Identifier{table}, []string{"n", "v"},
-		pgx.CopyFromSlice(len(values), func(i int) ([]any, error) { return []any{i, values[i]}, nil }))
+	if _, err = conn.CopyFrom(ctx, pgx.Identifier{table}, []string{"pick", "n", "v"}, pgx.CopyFromRows(rows)); err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, `CREATE INDEX ON `+table+` (pick)`)
 	return err
 }
 
@@ -140,7 +165,7 @@ func (b *bare) run(ctx context.Context, clients int, length time.Duration, _ <-c
 			return nil, 0, err
 		}
 	}
-	cmd := exec.CommandContext(ctx, b.program, "--no-vacuum", "--protocol=prepared", "--file="+b.script, "--define=read=0",
+	cmd := exec.CommandContext(ctx, b.program, "--no-vacuum", "--protocol=prepared", "--file="+b.script, "--define=made=0",
 		"--client="+strconv.Itoa(clients), "--jobs="+strconv.Itoa(min(clients, 2)), fmt.Sprintf("--time=%.0f", length.Seconds()),
 		"--log", "--log-prefix="+filepath.Join(b.dir, "pgbench"), b.url)
 	cmd.Env = append(os.Environ(), "PGOPTIONS="+b.options)

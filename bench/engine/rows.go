@@ -25,8 +25,8 @@ type row struct {
 	questions []question
 	status    int
 	check     func(answer []byte) error
-	call      call
-	low, high int64 // ids of feedback to ask for
+	calls     []call // what it sends, with one set of arguments or another
+	low, high int64  // ids of feedback to ask for
 }
 
 const (
@@ -76,20 +76,21 @@ func (b *bench) reads(ctx context.Context, o *original, org rig.Organization) ([
 		one.questions = append(one.questions, retrieve(id))
 	}
 	middle := recent[len(recent)/2]
-	one.call, err = o.capture(ctx, retrieve(middle), retrieve(middle), 200, func([]byte) map[string]source {
+	c, err := o.capture(ctx, retrieve(middle), retrieve(middle), 200, func([]byte) map[string]source {
 		return map[string]source{fmt.Sprint(middle): ids}
 	})
 	if err != nil {
 		return nil, err
 	}
+	one.calls = []call{c}
 	rows := []row{one}
 	for _, f := range filters {
 		q := get(org, list(f.fql))
-		r := row{name: f.name, slug: f.slug, status: 200, clients: b.clients, questions: []question{q}}
-		if r.call, err = o.capture(ctx, q, q, 200, nil); err != nil {
+		c, err := o.capture(ctx, q, q, 200, nil)
+		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, r)
+		rows = append(rows, row{name: f.name, slug: f.slug, status: 200, clients: b.clients, questions: []question{q}, calls: []call{c}})
 	}
 	report, err := o.ask(ctx, post(org, "/v3/reports", `{"name": "Benchmark", "format": "prefilled"}`), 201)
 	if err != nil {
@@ -101,9 +102,8 @@ func (b *bench) reads(ctx context.Context, o *original, org rig.Organization) ([
 	}
 	b.reportID = made.ID
 	q := get(org, fmt.Sprintf("/v3/reports/%d/data", made.ID))
-	r := row{name: "report data", slug: "report", status: 200, clients: b.few(), questions: []question{q}}
-	r.call, err = o.capture(ctx, q, q, 200, nil)
-	return append(rows, r), err
+	c, err = o.capture(ctx, q, q, 200, nil)
+	return append(rows, row{name: "report data", slug: "report", status: 200, clients: b.few(), questions: []question{q}, calls: []call{c}}), err
 }
 
 // recentIDs are some of the latest feedback of an organization, from the oldest.
@@ -118,39 +118,42 @@ func recentIDs(ctx context.Context, o *original, org rig.Organization) ([]int64,
 	return pgx.CollectRows(rows, pgx.RowTo[int64])
 }
 
+// opinions is how many different feedback are created. Were they all the same, their words would always meet the same pages of the index.
+const opinions = 50
+
 // creates are the requests that write, of an organization that has a thousand feedback of one wave.
 func (b *bench) creates(ctx context.Context, o *original, org rig.Organization) ([]row, error) {
-	fingerprint := func(n int) string { return fmt.Sprintf("bench-fingerprint-%d", n) }
-	with := func(n int) string {
-		return strings.Replace(org.Body(rig.Opinion), `{`, fmt.Sprintf(`{"fingerprint": %q, `, fingerprint(n)), 1)
+	texts := corpus.Texts(opinions)
+	body := func(n int) string {
+		return strings.Replace(org.Body(texts[n%opinions]), "Lyon", fmt.Sprintf("City %d", n%20), 1)
 	}
-	varied := func(from, n int) func([]byte) map[string]source {
-		all := map[string]source{}
-		for i := from; i < from+n; i++ {
-			all[fingerprint(i)], all[fmt.Sprintf("%x", sha256.Sum256([]byte(fingerprint(i))))] = fingerprints, hashes
+	one := row{name: "create", slug: "create", units: 1, status: 201, clients: b.clients}
+	for n := range opinions {
+		one.questions = append(one.questions, post(org, "/v4/feedback", body(n)))
+		create := func(n int) question { return post(org, "/v4/feedback", marked(body(n), n)) }
+		// What it is to be told apart by is not in the first one.
+		c, err := o.capture(ctx, post(org, "/v4/feedback", body(n)), create(n), 201, varied(n, 1))
+		if err != nil {
+			return nil, err
 		}
-		return func([]byte) map[string]source { return all }
+		one.calls = append(one.calls, c)
 	}
-	one := row{name: "create", slug: "create", units: 1, status: 201, clients: b.clients, questions: []question{post(org, "/v4/feedback", org.Body(rig.Opinion))}}
-	var err error
-	if one.call, err = o.capture(ctx, post(org, "/v4/feedback", with(1)), post(org, "/v4/feedback", with(2)), 201, varied(2, 1)); err != nil {
-		return nil, err
-	}
-	lines := func(line func(n int) string, from int) string {
+	// Rules are read anew every second; that is not what a create is.
+	shortest := len(slices.MinFunc(one.calls, func(a, b call) int { return len(a) - len(b) }))
+	one.calls = slices.DeleteFunc(one.calls, func(c call) bool { return len(c) > shortest })
+	lines := func(line func(n int) string) question {
 		var text strings.Builder
 		for n := range batchSize {
-			text.WriteString(line(from+n) + "\n")
+			text.WriteString(line(n) + "\n")
 		}
-		return text.String()
-	}
-	batched := func(body string) question {
-		return question{"POST", "/v4/feedback/batch", org.Token, body, "application/x-ndjson"}
+		return question{"POST", "/v4/feedback/batch", org.Token, text.String(), "application/x-ndjson"}
 	}
 	batch := row{
 		name: fmt.Sprintf("batch create, %d in a request", batchSize), slug: "batch", units: batchSize, status: 200, clients: b.few(), check: allCreated,
-		questions: []question{batched(lines(func(int) string { return org.Body(rig.Opinion) }, 0))},
+		questions: []question{lines(body)},
 	}
-	batch.call, err = o.capture(ctx, batched(lines(with, 10_000)), batched(lines(with, 20_000)), 200, varied(20_000, batchSize))
+	c, err := o.capture(ctx, lines(body), lines(func(n int) string { return marked(body(n), opinions+n) }), 200, varied(opinions, batchSize))
+	batch.calls = []call{c}
 	if err != nil {
 		rig.Progress("no batches: %v", err) // TEMPORARY
 		bulk, err := b.bulk(ctx, o, org)
@@ -158,6 +161,22 @@ func (b *bench) creates(ctx context.Context, o *original, org rig.Organization) 
 	}
 	bulk, err := b.bulk(ctx, o, org)
 	return []row{one, batch, bulk}, err
+}
+
+func fingerprint(n int) string { return fmt.Sprintf("bench-fingerprint-%d", n) }
+
+// marked is a create with a fingerprint by which it is found among what is sent.
+func marked(body string, n int) string {
+	return strings.Replace(body, `{`, fmt.Sprintf(`{"fingerprint": %q, `, fingerprint(n)), 1)
+}
+
+// varied says where the fingerprints of some creates come from, and their hashes.
+func varied(from, n int) func([]byte) map[string]source {
+	all := map[string]source{}
+	for i := from; i < from+n; i++ {
+		all[fingerprint(i)], all[fmt.Sprintf("%x", sha256.Sum256([]byte(fingerprint(i))))] = fingerprints, hashes
+	}
+	return func([]byte) map[string]source { return all }
 }
 
 // allCreated holds the answer to a batch against what was sent.
@@ -174,6 +193,7 @@ func (b *bench) bulk(ctx context.Context, o *original, org rig.Organization) (ro
 		return post(org, "/v4/feedback/bulk-update", fmt.Sprintf(`{"fql": [{"Attribute":{"name":"wave","$eq":"first"}}], "status": %q}`, status))
 	}
 	r := row{name: fmt.Sprintf("bulk status of %d", bulkSize), slug: "bulk", units: bulkSize, status: 200, clients: []int{1}}
+	var both call
 	at := "todo"
 	for _, status := range []string{"progress", "todo"} {
 		var operation struct {
@@ -194,9 +214,10 @@ func (b *bench) bulk(ctx context.Context, o *original, org rig.Organization) (ro
 			return r, fmt.Errorf("a bulk change no longer begins with an operation")
 		}
 		part[keep].Statements[0].Kept = true
-		r.call = append(r.call, part...)
+		both = append(both, part...)
 		r.questions = append(r.questions, move(status))
 		at = status
 	}
+	r.calls = []call{both}
 	return r, nil
 }

@@ -48,13 +48,13 @@ const conns = 88
 // open starts the server and the bare handler, and writes the scripts.
 func (b *bench) open(ctx context.Context, urls map[string]string, rows []row) (*stage, error) {
 	s := &stage{b: b, urls: urls, rows: rows, bares: map[string]*bare{}}
-	p := plan{URL: urls[byHandler], Conns: conns / 2, Calls: map[string]call{}}
+	p := plan{URL: urls[byHandler], Conns: conns / 2, Calls: map[string][]call{}}
 	for _, r := range rows {
 		var err error
-		if s.bares[r.slug], err = newBare(ctx, urls[byPgbench], b.dir, r.slug, r.call, r.low, r.high); err != nil {
+		if s.bares[r.slug], err = newBare(ctx, urls[byPgbench], b.dir, r.slug, r.calls, r.low, r.high); err != nil {
 			return nil, err
 		}
-		p.Calls["/"+r.slug] = r.call
+		p.Calls["/"+r.slug] = r.calls
 	}
 	text, err := json.Marshal(p)
 	if err != nil {
