@@ -14,7 +14,7 @@ import (
 // The places that a server has by default for the creates of one organization, and the connections of the flood. They are more than the
 // server takes on, so that requests come when they are due and not when others were answered.
 const (
-	writePlaces = 24
+	writePlaces = 144
 	channels    = 256
 )
 

@@ -22,8 +22,11 @@ import (
 )
 
 // places is how many requests of the classes read and write a server with the tests' four connections takes on at once from one
-// organization: three quarters of all.
-const places = 6
+// organization: three quarters of all. Of creates it takes six times as many.
+const (
+	places       = 6
+	createPlaces = 6 * places
+)
 
 // A server whose writes hang takes on as many as it has places for and refuses the others at once, instead of making them
 // wait; it lives, and when the hindrance is gone it works as if nothing had been.
@@ -38,11 +41,11 @@ func TestOverloadIsTurnedAwayAtOnce(t *testing.T) {
 		t.Fatalf("before: %d %s", a.status, a.body)
 	}
 	release := hold(t, database, `LOCK TABLE fingerprint IN ACCESS EXCLUSIVE MODE`)
-	hanging := s.hang(places, org)
+	hanging := s.hang(createPlaces, org)
 	s.until("stuck in the database", func() bool { return waiting(t, database) == 2 })
 	// The figures of the backlog have a connection of their own, or they would be missing when they are needed most.
 	s.shows("full", map[string]func(float64) bool{
-		`earshot_http_in_flight{class="write"}`: exactly(places), `earshot_database_connections_busy{pool="writes"}`: exactly(2),
+		`earshot_http_in_flight{class="create"}`: exactly(createPlaces), `earshot_database_connections_busy{pool="writes"}`: exactly(2),
 		"earshot_backlog_up": exactly(1),
 	})
 
@@ -82,15 +85,15 @@ func TestOverloadIsTurnedAwayAtOnce(t *testing.T) {
 		t.Errorf("after: %d %s, want 201", a.status, a.body)
 	}
 	s.shows("at rest, with its memories", map[string]func(float64) bool{
-		`earshot_http_shed_total{class="write"}`: exactly(float64(refused)), `earshot_http_shed_total{class="read"}`: exactly(0),
+		`earshot_http_shed_total{class="create"}`: exactly(float64(refused)), `earshot_http_shed_total{class="read"}`: exactly(0),
 		`earshot_http_requests_total{route="POST /v4/feedback",status="503"}`: exactly(float64(refused)),
-		`earshot_http_in_flight{class="write"}`:                               exactly(0),
+		`earshot_http_in_flight{class="create"}`:                              exactly(0),
 		`earshot_database_connections_busy{pool="writes"}`:                    below(2),
 		`earshot_database_connections_open{pool="writes"}`:                    atLeast(1),
 		`earshot_database_connections_limit{pool="writes"}`:                   exactly(2),
-		`earshot_database_waits_total{pool="writes"}`:                         atLeast(places - 2),
-		`earshot_database_wait_seconds_total{pool="writes"}`:                  atLeast(0.01),
-		`earshot_database_acquires_total{pool="writes"}`:                      atLeast(places),
+		`earshot_database_acquires_total{pool="writes"}`:                      atLeast(5),
+		// One before, one after, two that hung, and those that waited, together.
+		"earshot_create_rows_count": exactly(5), "earshot_create_rows_sum": exactly(createPlaces + 2),
 	})
 	s.shows("readable", map[string]func(float64) bool{"earshot_backlog_up": exactly(1)})
 }
@@ -114,40 +117,52 @@ func (s *server) hang(n int, org start) func() []answer {
 	}
 }
 
-// A client that leaves while it waits is counted as one that left, and not as a failure of ours.
+// A client that leaves while it waits, for a connection or to be written with others, is counted as one that left, and not as a
+// failure of ours.
 func TestLeavingClientIsCounted(t *testing.T) {
 	t.Parallel()
 	database := pgtest.New(t)
 	org := initialize(t, database)
 	s := serve(t, database, watched...)
+	var made struct{ ID int64 }
+	decode(t, s.post(org.Token, org.feedback()).body, &made)
 	release := hold(t, database, `LOCK TABLE fingerprint IN ACCESS EXCLUSIVE MODE`)
 	hanging := s.hang(2, org) // both connections
 	s.until("stuck in the database", func() bool { return waiting(t, database) == 2 })
-	s.leave(org)
-	s.until("aware that the client left", func() bool {
-		return slices.ContainsFunc(s.requests(), func(r logged) bool { return r.Status == 499 })
+	s.leave(http.MethodPost, "/v4/feedback", org.Token, org.feedback())
+	s.leave(http.MethodPut, fmt.Sprintf("/v4/feedback/%d", made.ID), org.Token, `{"status":"resolved"}`)
+	s.until("aware that the clients left", func() bool {
+		gone := 0
+		for _, r := range s.requests() {
+			if r.Status == 499 {
+				gone++
+			}
+		}
+		return gone == 2
 	})
 	release()
 	hanging()
 	s.shows("counting", map[string]func(float64) bool{
-		`earshot_http_requests_total{route="POST /v4/feedback",status="499"}`: exactly(1), `earshot_http_in_flight{class="write"}`: exactly(0),
+		`earshot_http_requests_total{route="POST /v4/feedback",status="499"}`: exactly(1), `earshot_http_in_flight{class="create"}`: exactly(0),
+		`earshot_http_requests_total{route="PUT /v4/feedback/{id}",status="499"}`: exactly(1), `earshot_http_in_flight{class="write"}`: exactly(0),
+		"earshot_create_rows_sum":                               exactly(3), // and not the one that left
 		`earshot_database_abandoned_waits_total{pool="writes"}`: atLeast(1),
 	})
 }
 
-// leave sends a create and gives up.
-func (s *server) leave(org start) {
+// leave sends a request and gives up.
+func (s *server) leave(method, path, token, body string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 300*time.Millisecond)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/v4/feedback", strings.NewReader(org.feedback()))
+	r, err := http.NewRequestWithContext(ctx, method, s.url+path, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer "+org.Token)
+	r.Header.Set("Authorization", "Bearer "+token)
 	response, err := s.client.Do(r)
 	if !errors.Is(err, context.DeadlineExceeded) {
-		s.t.Errorf("a create that hangs got %v, %v", response, err)
+		s.t.Errorf("a request that hangs got %v, %v", response, err)
 	}
 	if err == nil {
 		_ = response.Body.Close() // it failed already

@@ -44,7 +44,7 @@ type serveCmd struct {
 	BulkInRequest    string `env:"EARSHOT_BULK_IN_REQUEST" default:"1000" placeholder:"N" help:"Bulk changes of up to this many feedback are done within the request, larger ones by workers (default ${default})."`
 	BulkWait         string `env:"EARSHOT_BULK_WAIT" default:"25s" help:"How long a bulk change of attributes waits for the workers before it is answered 202 (default ${default})."`
 	UndoFor          string `env:"EARSHOT_UNDO_FOR" default:"168h" help:"How long after its end a bulk change can be undone (default ${default}, seven days)."`
-	DatabaseConns    string `env:"EARSHOT_DATABASE_CONNS" default:"16" placeholder:"N" help:"Most connections to the database, half of them for filters; a few for control come on top. Four requests for each are taken on at once (default ${default})."`
+	DatabaseConns    string `env:"EARSHOT_DATABASE_CONNS" default:"16" placeholder:"N" help:"Most connections to the database, half of them for filters; a few for control come on top. Four requests for each are taken on at once, and 24 creates (default ${default})."`
 }
 
 // settings are the flags, read and checked.
@@ -72,12 +72,15 @@ func (c *serveCmd) check() (settings, error) {
 		MaxConns:         int32(conns / 2),
 		StatementTimeout: m.duration("statement-timeout", c.StatementTimeout),
 	}
-	// Four requests for each connection: enough to keep it busy, and none waits for more than a few others.
+	// Four requests for each connection: enough to keep it busy, and none waits for more than a few others. Creates that wait are written
+	// together: the more there are, the less each costs.
 	inFlight := int(conns/2) * 4
 	s.limits = httpapi.Limits{
-		InFlight: map[httpapi.Class]int{httpapi.Read: inFlight, httpapi.Write: inFlight, httpapi.Bulk: max(2, inFlight/8)},
-		Rate:     float64(m.whole("rate-limit", c.RateLimit, 0, 1_000_000)),
-		Burst:    int(m.whole("rate-burst", c.RateBurst, 1, 1_000_000)),
+		InFlight: map[httpapi.Class]int{
+			httpapi.Read: inFlight, httpapi.Write: inFlight, httpapi.Bulk: max(2, inFlight/8), httpapi.Create: 6 * inFlight,
+		},
+		Rate:  float64(m.whole("rate-limit", c.RateLimit, 0, 1_000_000)),
+		Burst: int(m.whole("rate-burst", c.RateBurst, 1, 1_000_000)),
 	}
 	s.role = m.oneOf("role", c.Role, "api", "worker", "all")
 	if s.adminListen = c.AdminListen; s.adminListen != "" {
@@ -155,6 +158,7 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 	signals.watchPool("writes", db)
 	signals.watchPool("filters", reads)
 	signals.watchPool("control", control)
+	records.WatchCreates(signals.created)
 	signals.registry.MustRegister(&backlog{tallies: tally.NewStore(control), records: records, jobs: control, log: log})
 	if s.adminListen != "" {
 		admin, err := bind(ctx, s.adminListen)

@@ -29,6 +29,7 @@ type signals struct {
 	requests *prometheus.CounterVec
 	took     *prometheus.HistogramVec
 	shed     *prometheus.CounterVec
+	rows     prometheus.Histogram
 }
 
 func newSignals() *signals {
@@ -44,11 +45,15 @@ func newSignals() *signals {
 		shed: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "earshot_http_shed_total", Help: "Requests turned away because there was too much to do, by class.",
 		}, []string{"class"}),
+		rows: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "earshot_create_rows", Help: "Feedback created by one statement: creates that wait are written together.",
+			Buckets: []float64{1, 2, 4, 8, 16, 32, 64, 128, 1000},
+		}),
 	}
 	for _, c := range httpapi.Classes() {
 		s.shed.WithLabelValues(c.String()) // so that it is there before the first
 	}
-	s.registry.MustRegister(s.requests, s.took, s.shed,
+	s.registry.MustRegister(s.requests, s.took, s.shed, s.rows,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return s
 }
@@ -61,6 +66,9 @@ func (s *signals) observe(_ context.Context, o httpapi.Observation) {
 		s.shed.WithLabelValues(o.Class.String()).Inc()
 	}
 }
+
+// created counts a statement that creates feedback.
+func (s *signals) created(rows int) { s.rows.Observe(float64(rows)) }
 
 // watchServer adds how many requests are under way.
 func (s *signals) watchServer(server *httpapi.Server) {

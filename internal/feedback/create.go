@@ -40,7 +40,8 @@ func (s *Store) Create(ctx context.Context, v account.View, n New, form *fault.F
 	if err != nil {
 		return Record{}, err
 	}
-	return create(ctx, s.db, v, d)
+	rec, err := s.gathered.insert(ctx, v, d)
+	return accepted(ctx, s.db, v, d, rec, err)
 }
 
 // draft is a feedback that passed its carrier's rules, ready to be written.
@@ -118,20 +119,19 @@ func hash(text string) []byte {
 	return sum[:]
 }
 
-// create writes one draft.
-func create(ctx context.Context, q pg.Querier, v account.View, d draft) (Record, error) {
-	written, err := insert(ctx, q, v, []draft{d})
+// accepted is what becomes of one draft that was inserted: the record, or a refusal when its fingerprint was taken.
+func accepted(ctx context.Context, q pg.Querier, v account.View, d draft, rec Record, err error) (Record, error) {
 	if err != nil {
 		return Record{}, fmt.Errorf("create feedback: %w", err)
 	}
-	if written[0].ID == 0 {
-		refusals, err := fingerprintsTaken(ctx, q, v, []draft{d})
-		if err != nil {
-			return Record{}, err
-		}
-		return Record{}, refusals[0]
+	if rec.ID != 0 {
+		return rec, nil
 	}
-	return written[0], nil
+	refusals, err := fingerprintsTaken(ctx, q, v, []draft{d})
+	if err != nil {
+		return Record{}, err
+	}
+	return Record{}, refusals[0]
 }
 
 // fingerprintsTaken is the refusal of each draft, whose fingerprint is in use; it names the feedback that has it while that exists.

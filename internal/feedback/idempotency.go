@@ -34,8 +34,9 @@ func (s *Store) CreateOnce(ctx context.Context, p account.Principal, key string,
 		if err != nil || body != nil {
 			return err
 		}
-		rec, err := create(ctx, tx, v, d)
-		if err != nil {
+		s.gathered.wrote(1)
+		rec, err := insertOne(ctx, tx, v, d)
+		if rec, err = accepted(ctx, tx, v, d, rec, err); err != nil {
 			return err
 		}
 		if body, err = answer(rec); err != nil {

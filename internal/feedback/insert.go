@@ -2,7 +2,7 @@ package feedback
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -133,6 +133,9 @@ ORDER BY a.id, g.text_sha256
 ON CONFLICT (organization_id, attribute_id, text_sha256) DO UPDATE SET retired_at = NULL WHERE v.retired_at IS NOT NULL`
 )
 
+// errVanished is the rare case that values were retired between being added and being used.
+var errVanished = errors.New("attribute values vanished while they were used")
+
 // insert writes the drafts and returns a record for each, with ID 0 where the fingerprint was taken: one round trip when
 // every attribute value is in the dictionary, a second one that adds what is missing when not.
 func insert(ctx context.Context, q pg.Querier, v account.View, drafts []draft) ([]Record, error) {
@@ -157,7 +160,7 @@ func insert(ctx context.Context, q pg.Querier, v account.View, drafts []draft) (
 		return nil, err
 	}
 	if !complete {
-		return nil, fmt.Errorf("attribute values vanished while they were used")
+		return nil, errVanished
 	}
 	return written, nil
 }

@@ -53,6 +53,7 @@ func (s *Store) CreateMany(ctx context.Context, v account.View, all []New, forms
 	if len(drafts) == 0 {
 		return outcomes, nil
 	}
+	s.gathered.wrote(len(drafts))
 	written, err := insert(ctx, s.db, v, drafts)
 	if err != nil {
 		return nil, fmt.Errorf("create feedback: %w", err)

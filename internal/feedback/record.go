@@ -17,13 +17,21 @@ type Store struct {
 	reads    *pgxpool.Pool
 	carriers *carrier.Store
 	counts   turns
+	gathered gatherings
 }
 
 // NewStore returns a store on the database that asks carriers for their rules. Filters run on reads, whose connections must plan
 // every execution anew: a plan made for a common value is ruinous for a rare one.
 func NewStore(db, reads *pgxpool.Pool, carriers *carrier.Store) *Store {
-	return &Store{db: db, reads: reads, carriers: carriers, counts: turns{orgs: map[account.OrgID]chan struct{}{}}}
+	return &Store{
+		db: db, reads: reads, carriers: carriers,
+		counts:   turns{orgs: map[account.OrgID]chan struct{}{}},
+		gathered: gatherings{db: db, wrote: func(int) {}, orgs: map[account.OrgID]*queue{}},
+	}
 }
+
+// WatchCreates has f told of every statement that creates feedback, and how many. It is called before the store is used.
+func (s *Store) WatchCreates(f func(rows int)) { s.gathered.wrote = f }
 
 // Record is one feedback. Parts that were not asked for are nil.
 type Record struct {

@@ -115,7 +115,7 @@ func (s *Server) bodyTree(w http.ResponseWriter, r *http.Request) (map[string]an
 	switch {
 	case err != nil:
 	case media == "application/json" || strings.HasSuffix(media, "+json"):
-		return jsonTree(body)
+		return jsonTree(body, "body")
 	case media == "application/x-www-form-urlencoded":
 		pairs, err := bracket.Parse(string(body))
 		if err != nil {
@@ -145,24 +145,24 @@ func contentType(r *http.Request, body []byte) (string, map[string]string, error
 	return "application/x-www-form-urlencoded", nil, nil
 }
 
-func jsonTree(body []byte) (map[string]any, error) {
+func jsonTree(body []byte, what string) (map[string]any, error) {
 	if !utf8.Valid(body) {
-		return nil, fault.New(fault.BadRequest, "The body is not valid UTF-8.")
+		return nil, fault.New(fault.BadRequest, "The %s is not valid UTF-8.", what)
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber() // so that 1.50 stays 1.50
 	var tree map[string]any
 	err := d.Decode(&tree)
 	if _, notObject := errors.AsType[*json.UnmarshalTypeError](err); notObject || err == nil && tree == nil {
-		return nil, fault.New(fault.BadRequest, "The body must be a JSON object.")
+		return nil, fault.New(fault.BadRequest, "The %s must be a JSON object.", what)
 	}
 	if err == nil {
 		// Something behind the object is as wrong as something missing from it.
 		if _, err = d.Token(); errors.Is(err, io.EOF) {
-			return tree, checkText(tree, "body")
+			return tree, checkText(tree, what)
 		}
 	}
-	return nil, fault.New(fault.BadRequest, "The body is not valid JSON: it breaks off or goes wrong at byte %d.", d.InputOffset())
+	return nil, fault.New(fault.BadRequest, "The %s is not valid JSON: it breaks off or goes wrong at byte %d.", what, d.InputOffset())
 }
 
 func treeOf(pairs []bracket.Pair, where string) (map[string]any, error) {

@@ -49,7 +49,9 @@ func checkContract(t testing.TB, r *http.Request, body string, a answer) {
 			AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true, SkipSettingDefaults: true,
 		},
 	}
-	if err := openapi3filter.ValidateRequest(t.Context(), in); err != nil && a.status < 400 {
+	if route.Operation.Extensions["x-stream"] == true { // of which each line is accepted or not
+		checkLines(t, a)
+	} else if err := openapi3filter.ValidateRequest(t.Context(), in); err != nil && a.status < 400 {
 		t.Errorf("openapi.yaml does not allow this request, which was answered %d: %v", a.status, err)
 	}
 	if documented := route.Operation.Responses.Status(http.StatusOK); documented != nil && documented.Value.Content["text/html"] != nil {
@@ -67,6 +69,26 @@ func checkContract(t testing.TB, r *http.Request, body string, a answer) {
 	}
 	if a.status >= 400 {
 		checkError(t, a)
+	}
+}
+
+// checkLines holds each line of an answer against the document.
+func checkLines(t testing.TB, a answer) {
+	t.Helper()
+	if a.status != http.StatusOK {
+		return
+	}
+	if got := a.header.Get("Content-Type"); got != "application/x-ndjson" {
+		t.Errorf("the lines are %s", got)
+	}
+	for line := range strings.Lines(a.body) {
+		var v any
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			t.Fatalf("no JSON: %s", line)
+		}
+		if err := document().Components.Schemas["BatchResult"].Value.VisitJSON(v, openapi3.EnableJSONSchema2020()); err != nil {
+			t.Errorf("openapi.yaml does not describe this line: %v\n%s", err, line)
+		}
 	}
 }
 

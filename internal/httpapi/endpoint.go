@@ -15,6 +15,8 @@ func (rt route) class() Class {
 	switch {
 	case rt.bulk:
 		return Bulk
+	case rt.pattern == "POST /v4/feedback":
+		return Create
 	case strings.HasPrefix(rt.pattern, http.MethodGet+" "), strings.HasSuffix(string(rt.scope), ":read"):
 		return Read
 	default:
@@ -46,6 +48,9 @@ func (s *Server) private(rt route, x *exchange, r *http.Request) error {
 	p, err := s.admit(rt, x, r)
 	if err != nil {
 		return err
+	}
+	if rt.stream {
+		return rt.call(s, x, r, p)
 	}
 	return s.work(x, r, func() error { return rt.call(s, x, r, p) })
 }

@@ -23,6 +23,9 @@ func Routes() []Route {
 	return out
 }
 
+// LimitBatch sets how much of a batch is read.
+func (s *Server) LimitBatch(lines int, bytes int64) { s.batches = batchLimits{lines, bytes} }
+
 // Window is the list of page numbers around a page.
 var Window = window
 

@@ -20,13 +20,14 @@ type Class int
 const (
 	Read Class = iota
 	Write
-	Bulk // what touches every match of a filter
+	Bulk   // what touches every match of a filter
+	Create // one feedback; those under way together are written together, so that there may be many
 )
 
 // Classes lists them.
-func Classes() []Class { return []Class{Read, Write, Bulk} }
+func Classes() []Class { return []Class{Read, Write, Bulk, Create} }
 
-func (c Class) String() string { return [...]string{"read", "write", "bulk"}[c] }
+func (c Class) String() string { return [...]string{"read", "write", "bulk", "create"}[c] }
 
 // Limits are how much is taken on at once. Zero values leave a limit out.
 type Limits struct {

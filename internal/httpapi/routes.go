@@ -11,6 +11,7 @@ type route struct {
 	pattern string
 	scope   account.Scope
 	bulk    bool  // touches many records
+	stream  bool  // reads its body and answers as it goes, and takes its places itself
 	body    int64 // largest body, where the usual one is too small
 	call    func(*Server, http.ResponseWriter, *http.Request, account.Principal) error
 	public  func(*Server, http.ResponseWriter, *http.Request) error
@@ -20,6 +21,7 @@ type route struct {
 var routes = []route{
 	{pattern: "GET /v4/feedback", scope: account.FeedbackRead, call: (*Server).listFeedback},
 	{pattern: "POST /v4/feedback", scope: account.FeedbackWrite, call: (*Server).createFeedback},
+	{pattern: "POST /v4/feedback/batch", scope: account.FeedbackWrite, bulk: true, stream: true, call: (*Server).createBatch},
 	{pattern: "GET /v4/feedback/{id}", scope: account.FeedbackRead, call: (*Server).retrieveFeedback},
 	{pattern: "PUT /v4/feedback/{id}", scope: account.FeedbackWrite, call: (*Server).updateFeedback},
 	{pattern: "DELETE /v4/feedback", scope: account.FeedbackWrite, bulk: true, call: (*Server).deleteFeedback},

@@ -64,6 +64,7 @@ type Server struct {
 	links   *rates[[sha256.Size]byte] // by link to unsubscribe
 	opened  *rates[[sha256.Size]byte] // by link to a report
 	guesses *rates[netip.Prefix]      // by client address
+	batches batchLimits
 }
 
 // Observation is what there is to know of an answered request, without anything that came from the client.
@@ -85,6 +86,7 @@ func (s *Server) Handler() http.Handler {
 	s.links = newRates[[sha256.Size]byte](linkRate, linkBurst, "This link is followed too often. Try again in a moment.")
 	s.opened = newRates[[sha256.Size]byte](sharedRate, sharedBurst, "This report is opened too often. Try again in a moment.")
 	s.guesses = newRates[netip.Prefix](guessRate, guessBurst, "Too many links were tried. Try again in a moment.")
+	s.batches = batchLimits{lines: 1_000_000, bytes: 1 << 30}
 	mux := http.NewServeMux()
 	for _, rt := range routes {
 		mux.Handle(rt.pattern, s.endpoint(rt))
