@@ -23,9 +23,9 @@ type bytesOf struct {
 
 // cost is what a feedback costs.
 type cost struct {
-	made, kept  []bytesOf // created by requests, and in the data that is kept
-	count       int64     // feedback created by requests
-	with, alone sample    // creates with the values in their deltas, and without
+	made, kept       []bytesOf // created by requests, and in the data that requests read
+	count, keptCount int64     // feedback there
+	with, alone      sample    // creates with the values in their deltas, and without
 }
 
 // measureCost weighs the tables and a create without the values in its delta.
@@ -35,10 +35,10 @@ func (b *bench) measureCost(ctx context.Context) (err error) {
 		return err
 	}
 	found := &cost{}
-	if found.made, found.count, err = weigh(ctx, w.urls[byEarshot]); err != nil {
+	if found.made, found.count, err = b.weighFresh(ctx); err != nil {
 		return err
 	}
-	if found.kept, _, err = weigh(ctx, b.postgres.URL(b.built.Main)); err != nil {
+	if found.kept, found.keptCount, err = weigh(ctx, b.postgres.URL(b.built.Main)); err != nil {
 		return err
 	}
 	whole := w.rows[0].calls
@@ -67,6 +67,35 @@ func (b *bench) measureCost(ctx context.Context) (err error) {
 	found.with, found.alone = median(samples[0]), median(samples[1])
 	b.report.Cost = found
 	return nil
+}
+
+// weighFresh creates feedback in an empty database and weighs it when all is folded.
+func (b *bench) weighFresh(ctx context.Context) (all []bytesOf, count int64, err error) {
+	batches := 200
+	if b.short {
+		batches = 5
+	}
+	url, admin := b.postgres.URL(written[weighed]), b.postgres.URL("postgres")
+	if err := execute(ctx, admin, `DROP DATABASE IF EXISTS `+written[weighed]+` WITH (FORCE)`, createDatabase+written[weighed]+likeOurs); err != nil {
+		return nil, 0, err
+	}
+	org, err := b.program.Organization(ctx, url, "Acme")
+	if err != nil {
+		return nil, 0, err
+	}
+	p, err := b.program.Serve(ctx, url, "")
+	if err != nil {
+		return nil, 0, err
+	}
+	_, err = repeat(ctx, p.Address, batchOf(org, feedbackOf(org)).bytes(), 200, batches)
+	_, failed := p.Stop() // which takes longer than a fold
+	if err := errors.Join(err, failed); err != nil {
+		return nil, 0, err
+	}
+	if err := execute(ctx, url, `VACUUM (ANALYZE)`); err != nil {
+		return nil, 0, err
+	}
+	return weigh(ctx, url)
 }
 
 // weigh asks how large every table of feedback is.

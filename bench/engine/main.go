@@ -140,7 +140,7 @@ func run(ctx context.Context, o options) (err error) {
 	if err := b.prepare(ctx, filling); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.dropWritten(ctx), b.program.Remove(), os.RemoveAll(b.dir)) }()
+	defer func() { err = errors.Join(err, b.program.Remove(), b.dropWritten(ctx), os.RemoveAll(b.dir)) }()
 	if b.watcher, err = pgx.Connect(ctx, b.postgres.URL("postgres")); err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (b *bench) measureReads(ctx context.Context) (err error) {
 	if b.report.Buffers, err = o.buffers(ctx, rows); err != nil {
 		return err
 	}
-	s, err := b.open(ctx, map[string]string{byPgbench: url, byHandler: url, byEarshot: url}, rows)
+	s, err := b.open(ctx, map[string]string{byPgbench: url, byHandler: url, byEarshot: url}, rows, readConns)
 	if err != nil {
 		return err
 	}

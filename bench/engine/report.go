@@ -173,8 +173,8 @@ func (c *cost) tables() []rig.Table {
 		deltas.Rows = append(deltas.Rows, []string{one.name, number(one.rate), rig.Span(one.p50), micros(one.postgres), number(one.wal)})
 	}
 	return []rig.Table{
-		bytes(fmt.Sprintf("Bytes for each feedback, of %s made by these requests", rig.Thousands(c.count)), c.made),
-		bytes("Bytes for each feedback, of the data that is kept", c.kept), deltas,
+		bytes(fmt.Sprintf("Bytes for each feedback, of %s made by batches", rig.Thousands(c.count)), c.made),
+		bytes(fmt.Sprintf("Bytes for each feedback, of the data that requests read, %s", rig.Thousands(c.keptCount)), c.kept), deltas,
 	}
 }
 
@@ -204,7 +204,7 @@ func (r *report) header() []string {
 		fmt.Sprintf("%s, `%s`", r.Date.Format(time.DateOnly), r.command()),
 		fmt.Sprintf("%d cores, %s, load average %s before the run; PostgreSQL %s, the servers and the clients share them", m.Cores, m.Memory, m.Load, m.Server),
 		m.Settings,
-		fmt.Sprintf("`earshot serve --database-conns %d`", conns),
+		fmt.Sprintf("`earshot serve --database-conns %d` where requests read, and with %d, the default, where they write", readConns, writeConns),
 	}
 	if m.Commit != "" {
 		lines = append(lines, "commit "+m.Commit)

@@ -123,10 +123,7 @@ const opinions = 50
 
 // creates are the requests that write, of an organization that has a thousand feedback of one wave.
 func (b *bench) creates(ctx context.Context, o *original, org rig.Organization) ([]row, error) {
-	texts := corpus.Texts(opinions)
-	body := func(n int) string {
-		return strings.Replace(org.Body(texts[n%opinions]), "Lyon", fmt.Sprintf("City %d", n%20), 1)
-	}
+	body := feedbackOf(org)
 	one := row{name: "create", slug: "create", units: 1, status: 201, clients: b.clients}
 	for n := range opinions {
 		one.questions = append(one.questions, post(org, "/v4/feedback", body(n)))
@@ -141,26 +138,34 @@ func (b *bench) creates(ctx context.Context, o *original, org rig.Organization) 
 	// Rules are read anew every second; that is not what a create is.
 	shortest := len(slices.MinFunc(one.calls, func(a, b call) int { return len(a) - len(b) }))
 	one.calls = slices.DeleteFunc(one.calls, func(c call) bool { return len(c) > shortest })
-	lines := func(line func(n int) string) question {
-		var text strings.Builder
-		for n := range batchSize {
-			text.WriteString(line(n) + "\n")
-		}
-		return question{"POST", "/v4/feedback/batch", org.Token, text.String(), "application/x-ndjson"}
-	}
 	batch := row{
 		name: fmt.Sprintf("batch create, %d in a request", batchSize), slug: "batch", units: batchSize, status: 200, clients: b.few(), check: allCreated,
-		questions: []question{lines(body)},
+		questions: []question{batchOf(org, body)},
 	}
-	c, err := o.capture(ctx, lines(body), lines(func(n int) string { return marked(body(n), opinions+n) }), 200, varied(opinions, batchSize))
-	batch.calls = []call{c}
+	c, err := o.capture(ctx, batchOf(org, body), batchOf(org, func(n int) string { return marked(body(n), opinions+n) }), 200, varied(opinions, batchSize))
 	if err != nil {
-		rig.Progress("no batches: %v", err) // TEMPORARY
-		bulk, err := b.bulk(ctx, o, org)
-		return []row{one, bulk}, err
+		return nil, err
 	}
+	batch.calls = []call{c}
 	bulk, err := b.bulk(ctx, o, org)
 	return []row{one, batch, bulk}, err
+}
+
+// feedbackOf are bodies of creates, by number.
+func feedbackOf(org rig.Organization) func(n int) string {
+	texts := corpus.Texts(opinions)
+	return func(n int) string {
+		return strings.Replace(org.Body(texts[n%opinions]), "Lyon", fmt.Sprintf("City %d", n%20), 1)
+	}
+}
+
+// batchOf is a request that creates a batch of them.
+func batchOf(org rig.Organization, body func(n int) string) question {
+	var text strings.Builder
+	for n := range batchSize {
+		text.WriteString(body(n) + "\n")
+	}
+	return question{"POST", "/v4/feedback/batch", org.Token, text.String(), "application/x-ndjson"}
 }
 
 func fingerprint(n int) string { return fmt.Sprintf("bench-fingerprint-%d", n) }

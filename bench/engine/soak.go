@@ -32,7 +32,7 @@ func (b *bench) measureSoak(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := b.open(ctx, w.urls, w.rows)
+	s, err := b.open(ctx, w.urls, w.rows, writeConns)
 	if err != nil {
 		return err
 	}

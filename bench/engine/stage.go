@@ -41,14 +41,17 @@ type stage struct {
 	bares   map[string]*bare
 }
 
-// conns is how many connections the server may have to the database, so that it takes on 128 requests of one organization: four for each
-// connection of a pool, which has half of them, and three quarters are one organization's.
-const conns = 88
+// The connections that the server may have to the database. It takes on 128 creates of one organization with the default; of reads four for
+// each connection of a pool, which has half of them, and three quarters are one organization's.
+const (
+	writeConns = 16
+	readConns  = 88
+)
 
 // open starts the server and the bare handler, and writes the scripts.
-func (b *bench) open(ctx context.Context, urls map[string]string, rows []row) (*stage, error) {
+func (b *bench) open(ctx context.Context, urls map[string]string, rows []row, conns int) (*stage, error) {
 	s := &stage{b: b, urls: urls, rows: rows, bares: map[string]*bare{}}
-	p := plan{URL: urls[byHandler], Conns: conns / 2, Calls: map[string][]call{}}
+	p := plan{URL: urls[byHandler], Conns: int32(conns / 2), Calls: map[string][]call{}}
 	for _, r := range rows {
 		var err error
 		if s.bares[r.slug], err = newBare(ctx, urls[byPgbench], b.dir, r.slug, r.calls, r.low, r.high); err != nil {

@@ -11,8 +11,14 @@ import (
 	"earshot/bench/rig"
 )
 
-// The databases that are written to, one for each way: nobody folds what pgbench and the bare handler write.
-var written = map[string]string{byPgbench: "bench_pgbench", byHandler: "bench_handler", byEarshot: "bench_earshot"}
+// The databases that are written to, one for each way, and one to be weighed. Nobody folds what pgbench and the bare handler write.
+var written = map[string]string{byPgbench: "bench_pgbench", byHandler: "bench_handler", byEarshot: "bench_earshot", weighed: "bench_weighed"}
+
+const (
+	weighed        = "weighed"
+	createDatabase = `CREATE DATABASE `
+	likeOurs       = ` TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C.UTF-8' LC_CTYPE 'C.UTF-8'`
+)
 
 // writing is what requests that write are made to.
 type writing struct {
@@ -34,7 +40,7 @@ func (b *bench) openWriting(ctx context.Context) (*writing, error) {
 		w.urls[way] = b.postgres.URL(name)
 	}
 	url, admin := w.urls[byEarshot], b.postgres.URL("postgres")
-	err := execute(ctx, admin, `CREATE DATABASE `+written[byEarshot]+` TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C.UTF-8' LC_CTYPE 'C.UTF-8'`)
+	err := execute(ctx, admin, createDatabase+written[byEarshot]+likeOurs)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +65,8 @@ func (b *bench) openWriting(ctx context.Context) (*writing, error) {
 	}
 	b.writing = w
 	return w, execute(ctx, admin,
-		`CREATE DATABASE `+written[byPgbench]+` TEMPLATE `+written[byEarshot],
-		`CREATE DATABASE `+written[byHandler]+` TEMPLATE `+written[byEarshot], `CHECKPOINT`)
+		createDatabase+written[byPgbench]+` TEMPLATE `+written[byEarshot],
+		createDatabase+written[byHandler]+` TEMPLATE `+written[byEarshot], `CHECKPOINT`)
 }
 
 // addWave creates the feedback that bulk changes are made to.
@@ -91,7 +97,7 @@ func (b *bench) measureWrites(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := b.open(ctx, w.urls, w.rows)
+	s, err := b.open(ctx, w.urls, w.rows, writeConns)
 	if err != nil {
 		return err
 	}
