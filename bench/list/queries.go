@@ -9,6 +9,7 @@ import (
 
 	"earshot/bench/corpus"
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/feedback"
 	"earshot/internal/fql"
@@ -81,8 +82,8 @@ func openOrganization(ctx context.Context, url, name string) (o *organization, c
 		}
 		pools = append(pools, pool)
 	}
-	o.store = feedback.NewStore(pools[0], pools[1], carrier.NewStore(pools[0]))
-	o.traced = feedback.NewStore(pools[2], pools[3], carrier.NewStore(pools[2]))
+	o.store = feedback.NewStore(pools[0], pools[1], carrier.NewStore(pools[0]), analysis.NewStore(pools[0]))
+	o.traced = feedback.NewStore(pools[2], pools[3], carrier.NewStore(pools[2]), analysis.NewStore(pools[2]))
 	o.reads = pools[1]
 	org, err := account.NewStore(pools[0]).OrganizationByName(ctx, name)
 	if err != nil {

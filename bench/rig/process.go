@@ -174,6 +174,15 @@ func (s *Process) Stop() (took time.Duration, err error) {
 	return time.Since(asked), err
 }
 
+// Kill ends the process as a power cut would.
+func (s *Process) Kill() error {
+	if err := s.cmd.Process.Kill(); err != nil {
+		return err
+	}
+	s.ended <- <-s.ended
+	return nil
+}
+
 var residentMemory = regexp.MustCompile(`VmRSS:\s+([0-9]+) kB`)
 
 // Memory is what the process has in memory now, in bytes.

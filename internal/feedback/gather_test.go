@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
@@ -37,7 +38,7 @@ type throng struct {
 func newThrong(t *testing.T) *throng {
 	t.Helper()
 	db := open(t, pg.Settings{URL: pgtest.URL(t), MaxConns: 12})
-	c := &throng{t: t, db: db, store: feedback.NewStore(db, db, carrier.NewStore(db)), view: organization(t, db)}
+	c := &throng{t: t, db: db, store: feedback.NewStore(db, db, carrier.NewStore(db), analysis.NewStore(db)), view: organization(t, db)}
 	c.store.WatchCreates(func(rows int) {
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"earshot/internal/account"
-	"earshot/internal/carrier"
 	"earshot/internal/pg"
 )
 
@@ -27,7 +27,7 @@ const insertSQL = insertBegin + insertEnd
 const insertOwnedSQL = insertBegin + `, owned AS (
     INSERT INTO feedback_owner (organization_id, feedback_id, user_id)
     SELECT DISTINCT $1::bigint, a.id, o.user_id
-    FROM unnest($17::bigint[], $18::bigint[]) AS o (n, user_id)
+    FROM unnest($20::bigint[], $21::bigint[]) AS o (n, user_id)
     JOIN accepted a ON a.n = o.n
 )` + insertEnd
 
@@ -35,10 +35,10 @@ const insertBegin = `
 WITH input AS (
     SELECT *
     FROM unnest($2::bigint[], $3::text[], $4::bytea[], $5::timestamptz[], $6::boolean[], $7::smallint[], $8::smallint[],
-                $9::smallint[], $10::text[], $11::jsonb[], $12::text[], $16::smallint[])
+                $9::smallint[], $10::text[], $11::jsonb[], $12::text[], $16::smallint[], $17::smallint[], $18::text[], $19::integer[])
          WITH ORDINALITY
          AS i (carrier_id, fingerprint, fingerprint_sha256, created_at, completed, source, nps_profile,
-               satisfaction, answer_ids, items, search_text, status, n)
+               satisfaction, answer_ids, items, search_text, status, sentiment, topic_ids, analysis_version, n)
 ), given AS (
     SELECT *
     FROM unnest($13::bigint[], $14::text[], $15::bytea[]) WITH ORDINALITY AS g (n, name, text_sha256, position)
@@ -80,9 +80,9 @@ WITH input AS (
     JOIN organization o ON o.id = $1
 ), written AS (
     INSERT INTO feedback (organization_id, id, created_at, completed_at, carrier_id, day, source, status, nps_profile,
-                          satisfaction, attribute_value_ids, answer_ids)
+                          satisfaction, sentiment, analysis_version, attribute_value_ids, topic_ids, answer_ids)
     SELECT $1, id, at, CASE WHEN completed THEN at END, carrier_id, day, source, status, nps_profile,
-           satisfaction, coalesce(attribute_value_ids, '{}'), answer_ids::bigint[]
+           satisfaction, sentiment, analysis_version, coalesce(attribute_value_ids, '{}'), topic_ids::bigint[], answer_ids::bigint[]
     FROM accepted
 ), content AS (
     INSERT INTO feedback_content (organization_id, feedback_id, first_item_id, fingerprint, items, search_text)
@@ -92,7 +92,7 @@ WITH input AS (
                                 sentiment_n, sentiment_sum, value_ids, value_n, value_sat_n, value_sat_sum)
     SELECT $1, carrier_id, day, source, status, coalesce(nps_profile, 0), 1,
            (satisfaction IS NOT NULL)::int, coalesce(satisfaction, 0), completed::int,
-           0, 0, attribute_value_ids || answer_ids::bigint[], 1,
+           (sentiment IS NOT NULL)::int, coalesce(sentiment, 0), attribute_value_ids || topic_ids::bigint[] || answer_ids::bigint[], 1,
            (satisfaction IS NOT NULL)::int, coalesce(satisfaction, 0)
     FROM accepted
 )`
@@ -172,18 +172,22 @@ type columns struct {
 	fingerprintSums, textSums                    [][]byte
 	createdAt                                    []*time.Time
 	completed, numbers                           []bool
-	sources                                      []Source
-	statuses                                     []Status
+	sources, statuses                            []int16
 	owners                                       []account.UserID
-	profiles                                     []*carrier.Profile
-	satisfactions                                []*int16
+	profiles, satisfactions, sentiments          []*int16
+	topicIDs                                     []string
+	versions                                     []int32
 	searchTexts, folded, nums                    []*string
 }
 
+// insert is the statement with its arguments. The arrays whose type the driver does not know by name are given as its own, or it would look at
+// each element by reflection.
 func (c *columns) insert(v account.View) (sql string, args []any) {
 	args = []any{
-		v.Org(), c.carriers, c.fingerprints, c.fingerprintSums, c.createdAt, c.completed, c.sources, c.profiles,
-		c.satisfactions, c.answerIDs, c.items, c.searchTexts, c.rowNumbers, c.names, c.textSums, c.statuses,
+		v.Org(), c.carriers, c.fingerprints, pgtype.FlatArray[[]byte](c.fingerprintSums), pgtype.FlatArray[*time.Time](c.createdAt), c.completed,
+		c.sources, pgtype.FlatArray[*int16](c.profiles), pgtype.FlatArray[*int16](c.satisfactions), c.answerIDs, c.items,
+		pgtype.FlatArray[*string](c.searchTexts), c.rowNumbers, c.names, pgtype.FlatArray[[]byte](c.textSums), c.statuses,
+		pgtype.FlatArray[*int16](c.sentiments), c.topicIDs, c.versions,
 	}
 	if len(c.owned) == 0 {
 		return insertSQL, args
@@ -199,17 +203,20 @@ func arguments(drafts []draft) *columns {
 		c.fingerprintSums = append(c.fingerprintSums, hash(d.Fingerprint))
 		c.createdAt = append(c.createdAt, d.CreatedAt)
 		c.completed = append(c.completed, d.result.Completed)
-		c.sources = append(c.sources, d.Source)
-		var profile *carrier.Profile
+		c.sources = append(c.sources, int16(d.Source))
+		var profile *int16
 		if d.result.Profile != 0 {
-			profile = &d.result.Profile
+			profile = new(int16(d.result.Profile))
 		}
 		c.profiles = append(c.profiles, profile)
 		c.satisfactions = append(c.satisfactions, d.satisfaction)
 		c.answerIDs = append(c.answerIDs, arrayLiteral(d.result.AnswerIDs))
 		c.items = append(c.items, string(d.items))
 		c.searchTexts = append(c.searchTexts, d.searchText)
-		c.statuses = append(c.statuses, d.Status)
+		c.sentiments = append(c.sentiments, d.sentiment())
+		c.topicIDs = append(c.topicIDs, arrayLiteral(d.topicIDs))
+		c.versions = append(c.versions, d.version)
+		c.statuses = append(c.statuses, int16(d.Status))
 		for _, owner := range d.Owners {
 			c.owned = append(c.owned, int64(i+1))
 			c.owners = append(c.owners, owner)

@@ -211,9 +211,7 @@ func multipartPairs(body []byte, boundary string) ([]bracket.Pair, error) {
 func checkText(tree any, where string) error {
 	switch v := tree.(type) {
 	case string:
-		if !utf8.ValidString(v) || strings.ContainsRune(v, 0) {
-			return fault.New(fault.BadRequest, "The %s holds a NUL character or text that is not UTF-8.", where)
-		}
+		return checkString(v, where)
 	case []any:
 		for _, member := range v {
 			if err := checkText(member, where); err != nil {
@@ -222,10 +220,20 @@ func checkText(tree any, where string) error {
 		}
 	case map[string]any:
 		for name, member := range v {
-			if err := errors.Join(checkText(name, where), checkText(member, where)); err != nil {
+			if err := checkString(name, where); err != nil {
+				return err
+			}
+			if err := checkText(member, where); err != nil {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+func checkString(s, where string) error {
+	if !utf8.ValidString(s) || strings.IndexByte(s, 0) >= 0 {
+		return fault.New(fault.BadRequest, "The %s holds a NUL character or text that is not UTF-8.", where)
 	}
 	return nil
 }

@@ -130,7 +130,7 @@ func (in input) objects(name string, most int) []input {
 		if !ok {
 			in.wrong(fmt.Sprintf("%s.%d", name, i), "must be an object")
 		}
-		objects = append(objects, input{values: values, path: fmt.Sprintf("%s%s.%d.", in.path, name, i), form: in.form})
+		objects = append(objects, input{values: values, path: in.path + name + "." + strconv.Itoa(i) + ".", form: in.form})
 	}
 	return objects
 }
