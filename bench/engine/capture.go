@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/feedback"
 	"earshot/internal/httpapi"
@@ -133,14 +134,14 @@ func openOriginal(ctx context.Context, url string) (*original, error) {
 	}
 	o.plain = o.pools[0]
 	db, reads := o.pools[1], o.pools[2]
-	accounts, carriers := account.NewStore(o.plain), carrier.NewStore(db)
-	records := feedback.NewStore(db, reads, carriers)
-	operations, err := operation.NewStore(db, accounts, carriers, records, operation.Settings{InRequest: bulkSize, UndoFor: time.Hour})
+	accounts, carriers, texts := account.NewStore(o.plain), carrier.NewStore(db), analysis.NewStore(db)
+	records := feedback.NewStore(db, reads, carriers, texts)
+	operations, err := operation.NewStore(db, accounts, carriers, texts, records, operation.Settings{InRequest: bulkSize, UndoFor: time.Hour})
 	if err != nil {
 		return nil, err
 	}
 	api := &httpapi.Server{
-		Accounts: accounts, Carriers: carriers, Feedback: records, Operations: operations, Reports: reports.NewStore(db, carriers, records),
+		Accounts: accounts, Carriers: carriers, Texts: texts, Feedback: records, Operations: operations, Reports: reports.NewStore(db, carriers, records),
 		Log: slog.New(slog.DiscardHandler), BodyLimit: 1 << 20, Timeout: time.Minute, Ready: func(context.Context) error { return nil },
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")

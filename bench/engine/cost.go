@@ -121,7 +121,7 @@ func weigh(ctx context.Context, url string) (all []bytesOf, count int64, err err
 	return all, count, err
 }
 
-var deltaValues = regexp.MustCompile(`attribute_value_ids \|\| answer_ids::bigint\[\][^,\n]*`)
+var deltaValues = regexp.MustCompile(`attribute_value_ids \|\| [^,\n]*answer_ids[^,\n]*`)
 
 // withoutValues is a create whose delta has no values, by which the counts of values are kept.
 func withoutValues(c call) (call, error) {
