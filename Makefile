@@ -62,6 +62,14 @@ oracle: ## Hold 20,000 random filters against the oracle (EARSHOT_SEED repeats a
 model: ## Try operations against their model for five minutes (EARSHOT_MODEL)
 	EARSHOT_MODEL=$${EARSHOT_MODEL:-5m} go test -count=1 -timeout 45m -run TestOperationsAgreeWithAModel -v ./internal/operation -rapid.checks=1000000 -rapid.steps=60
 
+.PHONY: bench
+bench: ## Measure Earshot against the bare engine, on a PostgreSQL of its own (half an hour and 20 GB; CI runs bench-short)
+	go run ./bench/engine
+
+.PHONY: bench-short
+bench-short: ## The same in about a minute, on little data; fails only when something does not work
+	go run ./bench/engine -short
+
 .PHONY: bench-list
 bench-list: ## Measure the list at 10 million feedback, on a PostgreSQL of its own (takes some ten minutes and 20 GB)
 	go run ./bench/list

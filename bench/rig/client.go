@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http/httputil"
 	"strconv"
 	"syscall"
 	"time"
@@ -82,6 +83,9 @@ func (c *Conn) Do(request []byte) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
+	if length == chunked {
+		return c.chunks(a)
+	}
 	if cap(c.body) < length {
 		c.body = make([]byte, length)
 	}
@@ -90,7 +94,21 @@ func (c *Conn) Do(request []byte) (Answer, error) {
 	return a, err
 }
 
-// head reads the header of an answer and returns the length of its body; every answer of ours has one.
+// chunked is the length of a body that tells it as it goes.
+const chunked = -1
+
+// chunks reads such a body.
+func (c *Conn) chunks(a Answer) (Answer, error) {
+	body := bytes.NewBuffer(c.body[:0])
+	if _, err := body.ReadFrom(httputil.NewChunkedReader(c.r)); err != nil {
+		return Answer{}, err
+	}
+	c.body, a.Body = body.Bytes(), body.Bytes()
+	_, err := c.r.ReadSlice('\n') // after the last chunk; we ask for no trailers
+	return a, err
+}
+
+// head reads the header of an answer and returns the length of its body.
 func (c *Conn) head(a *Answer) (length int, err error) {
 	for {
 		line, err := c.r.ReadSlice('\n')
@@ -106,6 +124,8 @@ func (c *Conn) head(a *Answer) (length int, err error) {
 			if length, err = strconv.Atoi(string(value)); err != nil {
 				return 0, err
 			}
+		case "Transfer-Encoding":
+			length = chunked
 		case "Connection":
 			a.Closes = string(value) == "close"
 		case "Retry-After":

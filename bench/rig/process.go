@@ -112,23 +112,20 @@ func (p *Program) Serve(ctx context.Context, database, address string, flags ...
 	cmd := exec.Command(p.binary, append([]string{"serve", "--listen", address}, flags...)...) //nolint:noctx // it is ended by a signal
 	cmd.Env = append(os.Environ(), "EARSHOT_DATABASE_URL="+database)
 	cmd.Stderr = log
-	s, err := start(cmd, address)
-	if err != nil {
-		return nil, err
-	}
-	p.processes = append(p.processes, s)
-	return s, s.untilReady(ctx)
+	return p.Start(ctx, cmd, address)
 }
 
-// start runs a command in a group of its own: an interrupt of ours must not end it before we have stopped asking.
-func start(cmd *exec.Cmd, address string) (*Process, error) {
+// Start starts a server at an address and returns when it says at /readyz that it is ready.
+func (p *Program) Start(ctx context.Context, cmd *exec.Cmd, address string) (*Process, error) {
 	s := &Process{Address: address, cmd: cmd, ended: make(chan error, 1)}
+	// A group of its own: an interrupt of ours must not end it before we have stopped asking.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
+	p.processes = append(p.processes, s)
 	go func() { s.ended <- cmd.Wait() }()
-	return s, nil
+	return s, s.untilReady(ctx)
 }
 
 // FreeAddress is one that nobody listens at.
