@@ -78,6 +78,14 @@ bench-operation: ## Measure operations on a million feedback, on a PostgreSQL of
 bench-operation-clean: ## Stop the PostgreSQL of bench-operation and remove its data
 	go run ./bench/operation -clean
 
+.PHONY: load
+load: ## Put real servers under load: stopping, a noisy neighbour, overload; on a PostgreSQL of its own (some five minutes)
+	go run ./bench/load
+
+.PHONY: load-clean
+load-clean: ## Stop the PostgreSQL of load and remove its data
+	go run ./bench/load -clean
+
 .PHONY: eval-text
 eval-text: ## Measure how often sentiment is told right, and write the figures into docs/text-analysis.md
 	go test -count=1 -v -run '^TestEvaluation$$' ./internal/analysis -eval
