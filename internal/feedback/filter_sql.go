@@ -72,6 +72,7 @@ func (f *filter) leaf(c fql.Condition, set []int64, bind func(any) string) (stri
 		return f.joined(ownerSQL(c, set, bind)), nil
 	case fql.Fingerprint:
 		return f.fingerprintSQL(c, bind), nil
+	case fql.Attribute, fql.TopicID: // always in the dictionary
 	}
 	return "", fmt.Errorf("no column for field %d", c.Field)
 }
