@@ -7,7 +7,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"earshot/bench/corpus"
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/feedback"
 	"earshot/internal/fql"
@@ -34,12 +36,12 @@ var queries = []query{
 	}, slow, false},
 	{"30 days", always(`[{"TimePeriod":{"$eq":"date_last_30_days"}}]`), slow, false},
 	{"satisfaction range", always(`[{"Satisfaction":{"$btw":[30,45]}}]`), 300 * time.Millisecond, false},
-	{"attribute 0.01 %", attribute(plan, plans[0]), slow, false},
-	{"attribute 1 %", attribute(plan, plans[1]), slow, true},
-	{"attribute 30 %", attribute(plan, plans[2]), slow, true},
+	{"attribute 0.01 %", attribute(corpus.Plan, corpus.Plans[0]), slow, false},
+	{"attribute 1 %", attribute(corpus.Plan, corpus.Plans[1]), slow, true},
+	{"attribute 30 %", attribute(corpus.Plan, corpus.Plans[2]), slow, true},
 	{"two attributes and status", always(`[{"Attribute":{"name":"plan","$eq":"plus"}},{"Attribute":{"name":"city","$eq":"City 004"}},{"Status":{"$eq":"todo"}}]`), slow, true},
-	{"text, rare word", always(`[{"Text":{"$like":"` + rareWord + `"}}]`), slow, true},
-	{"text, common word", always(`[{"Text":{"$like":"` + commonWord + `"}}]`), 6 * time.Second, true},
+	{"text, rare word", always(`[{"Text":{"$like":"` + corpus.RareWord + `"}}]`), slow, true},
+	{"text, common word", always(`[{"Text":{"$like":"` + corpus.CommonWord + `"}}]`), 6 * time.Second, true},
 }
 
 const slow = 1500 * time.Millisecond
@@ -80,15 +82,15 @@ func openOrganization(ctx context.Context, url, name string) (o *organization, c
 		}
 		pools = append(pools, pool)
 	}
-	o.store = feedback.NewStore(pools[0], pools[1], carrier.NewStore(pools[0]))
-	o.traced = feedback.NewStore(pools[2], pools[3], carrier.NewStore(pools[2]))
+	o.store = feedback.NewStore(pools[0], pools[1], carrier.NewStore(pools[0]), analysis.NewStore(pools[0]))
+	o.traced = feedback.NewStore(pools[2], pools[3], carrier.NewStore(pools[2]), analysis.NewStore(pools[2]))
 	o.reads = pools[1]
 	org, err := account.NewStore(pools[0]).OrganizationByName(ctx, name)
 	if err != nil {
 		return nil, closeAll, err
 	}
 	o.view = account.Whole(org.ID)
-	list, _, err := carrier.NewStore(pools[0]).List(ctx, o.view, carriers/2, 1)
+	list, _, err := carrier.NewStore(pools[0]).List(ctx, o.view, corpus.Carriers/2, 1)
 	if err != nil {
 		return nil, closeAll, err
 	}

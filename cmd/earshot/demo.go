@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/demo"
 	"earshot/internal/fault"
@@ -89,8 +90,8 @@ func (c *demoCmd) check(now time.Time) (time.Time, error) {
 }
 
 func (c *demoCmd) fill(ctx context.Context, db *pgxpool.Pool, until time.Time, progress func(int)) (filled, error) {
-	accounts, carriers := account.NewStore(db), carrier.NewStore(db)
-	records := feedback.NewStore(db, db, carriers)
+	accounts, carriers, texts := account.NewStore(db), carrier.NewStore(db), analysis.NewStore(db)
+	records := feedback.NewStore(db, db, carriers, texts)
 	org, err := accounts.OpenOrganization(ctx, c.Name)
 	if err != nil {
 		return filled{}, err
@@ -101,6 +102,9 @@ func (c *demoCmd) fill(ctx context.Context, db *pgxpool.Pool, until time.Time, p
 	}
 	owners, err := furnish(ctx, accounts, carriers, v)
 	if err != nil {
+		return filled{}, err
+	}
+	if _, err := texts.AddStarter(ctx, v, nothingToReread); err != nil {
 		return filled{}, err
 	}
 	done := filled{OrganizationID: org.ID, Organization: org.Name, Seed: c.Seed, Until: stamp(until)}

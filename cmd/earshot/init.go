@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/jackc/pgx/v5"
+
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/pg"
@@ -58,7 +61,7 @@ func (c *initCmd) Run(ctx context.Context, std streams) error {
 	if _, err := pg.Migrate(ctx, db); err != nil {
 		return err
 	}
-	s, err := begin(ctx, account.NewStore(db), carrier.NewStore(db), c.Name, c.Email)
+	s, err := begin(ctx, account.NewStore(db), carrier.NewStore(db), analysis.NewStore(db), c.Name, c.Email)
 	if err != nil {
 		return err
 	}
@@ -69,7 +72,10 @@ func (c *initCmd) Run(ctx context.Context, std streams) error {
 	return s.print(std.out)
 }
 
-func begin(ctx context.Context, accounts *account.Store, carriers *carrier.Store, name, email string) (start, error) {
+// nothingToReread is for topics of an organization that has no texts yet.
+func nothingToReread(pgx.Tx) error { return nil }
+
+func begin(ctx context.Context, accounts *account.Store, carriers *carrier.Store, texts *analysis.Store, name, email string) (start, error) {
 	org, err := accounts.OpenOrganization(ctx, name)
 	if err != nil {
 		return start{}, err
@@ -81,7 +87,9 @@ func begin(ctx context.Context, accounts *account.Store, carriers *carrier.Store
 	}
 	first, err := carriers.ByName(ctx, v, firstCarrier.Name)
 	if fault.Is(err, fault.NotFound) {
-		first, err = carriers.Create(ctx, v, firstCarrier)
+		if first, err = carriers.Create(ctx, v, firstCarrier); err == nil {
+			_, err = texts.AddStarter(ctx, v, nothingToReread)
+		}
 	}
 	if err != nil {
 		return start{}, err

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
@@ -29,14 +30,15 @@ type stores struct {
 	db       *pgxpool.Pool
 	accounts *account.Store
 	carriers *carrier.Store
+	texts    *analysis.Store
+	records  *feedback.Store
 	optouts  *optout.Store
 	reports  *report.Store
 }
 
 // operations are the bulk changes, with how long they can be undone.
 func (s stores) operations(undoFor time.Duration) (*operation.Store, error) {
-	records := feedback.NewStore(s.db, s.db, s.carriers)
-	return operation.NewStore(s.db, s.accounts, s.carriers, records, operation.Settings{InRequest: 1_000, UndoFor: undoFor})
+	return operation.NewStore(s.db, s.accounts, s.carriers, s.texts, s.records, operation.Settings{InRequest: 1_000, UndoFor: undoFor})
 }
 
 // use opens the database, which must be up to date, and hands its stores to do.
@@ -49,9 +51,9 @@ func (d database) use(ctx context.Context, do func(stores) error) error {
 	if err := pg.Check(ctx, db); err != nil {
 		return err
 	}
-	carriers := carrier.NewStore(db)
-	reports := report.NewStore(db, carriers, feedback.NewStore(db, db, carriers))
-	return do(stores{db, account.NewStore(db), carriers, optout.NewStore(db, db), reports})
+	carriers, texts := carrier.NewStore(db), analysis.NewStore(db)
+	records := feedback.NewStore(db, db, carriers, texts)
+	return do(stores{db, account.NewStore(db), carriers, texts, records, optout.NewStore(db, db), report.NewStore(db, carriers, records)})
 }
 
 // organization is how a command names the organization it works in.

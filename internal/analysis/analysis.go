@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -67,11 +68,11 @@ func Read(text string, lang Language, topics *Catalogue) Result {
 	}
 	r.fold(lang)
 	sentences := r.sentences(lang)
-	if len(sentences) == 0 {
+	if len(sentences) == 0 || !r.says(text) {
 		return Result{Language: lang}
 	}
-	spans := make([]Span, len(sentences))
 	r.judge(lang, sentences)
+	spans := make([]Span, len(sentences))
 	topics.look(r, lang)
 	for i, s := range sentences {
 		first, last := r.tokens[s.from], r.tokens[s.to-1]
@@ -84,6 +85,13 @@ func Read(text string, lang Language, topics *Catalogue) Result {
 		}
 	}
 	return Sum(lang, spans)
+}
+
+// says reports whether there is anything to judge in a text: numbers and punctuation say nothing, unless they are a rating such as 9/10.
+func (r *reader) says(text string) bool {
+	return slices.ContainsFunc(r.tokens, func(t token) bool {
+		return t.kind != mark && (t.kind != number || strings.Contains(text[t.start:t.end], "/"))
+	})
 }
 
 // Sum is the result that spans add up to.

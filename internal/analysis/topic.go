@@ -26,6 +26,9 @@ type Topic struct {
 	Exclusions []string
 }
 
+// key is what no two topics of a catalogue have in common: the name, in whatever case.
+func (t Topic) key() string { return strings.ToLower(strings.TrimSpace(t.Name)) }
+
 // Catalogue finds topics. It does not change and may be used by many at once. A nil Catalogue finds none.
 type Catalogue struct {
 	ids    []int64
@@ -35,17 +38,14 @@ type Catalogue struct {
 // Compile prepares topics to be found. It refuses topics without an id, a name or a keyword, the same id or name twice, keywords without
 // a word in them, and what goes past the limits; the error names every mistake.
 func Compile(topics []Topic) (*Catalogue, error) {
-	c := &Catalogue{byLang: map[Language]*phrases{"": newPhrases("")}}
-	for _, lang := range Languages {
-		c.byLang[lang] = newPhrases(lang)
-	}
+	c := newCatalogue()
 	var wrong []error
 	if len(topics) > MaxTopics {
 		wrong = append(wrong, fmt.Errorf("there are %d topics, at most %d are allowed", len(topics), MaxTopics))
 	}
 	ids, names := map[int64]bool{}, map[string]bool{}
 	for i, t := range topics {
-		name := strings.ToLower(strings.TrimSpace(t.Name))
+		name := t.key()
 		switch {
 		case name == "":
 			wrong = append(wrong, fmt.Errorf("topic %d has no name", i+1))
@@ -67,6 +67,14 @@ func Compile(topics []Topic) (*Catalogue, error) {
 		return nil, errors.Join(wrong...)
 	}
 	return c, nil
+}
+
+func newCatalogue() *Catalogue {
+	c := &Catalogue{byLang: map[Language]*phrases{"": newPhrases("")}}
+	for _, lang := range Languages {
+		c.byLang[lang] = newPhrases(lang)
+	}
+	return c
 }
 
 // add takes the words of one topic. Its value is twice its place, and one more for an exclusion.

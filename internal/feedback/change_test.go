@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
@@ -121,7 +122,7 @@ func TestChangesAgreeWithAModelAndUndoExactly(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	db := pgtest.DB(t)
-	store := feedback.NewStore(db, open(t, pg.Settings{URL: pgtest.URL(t), CustomPlans: true}), carrier.NewStore(db))
+	store := feedback.NewStore(db, open(t, pg.Settings{URL: pgtest.URL(t), CustomPlans: true}), carrier.NewStore(db), analysis.NewStore(db))
 	v := organization(t, db)
 	ids := make([]int64, 12)
 	model := map[int64]modelled{}

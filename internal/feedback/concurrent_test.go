@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
@@ -61,7 +62,7 @@ func TestTotalsUnderConcurrency(t *testing.T) {
 	address := pgtest.New(t)
 	db := open(t, pg.Settings{URL: address, MaxConns: 24})
 	reads := open(t, pg.Settings{URL: address, MaxConns: 8, CustomPlans: true})
-	store := feedback.NewStore(db, reads, carrier.NewStore(db))
+	store := feedback.NewStore(db, reads, carrier.NewStore(db), analysis.NewStore(db))
 	v := organization(t, db)
 	ctx, stop := context.WithTimeout(t.Context(), 6*time.Second)
 	defer stop()
@@ -168,7 +169,7 @@ func holdSnapshot(ctx context.Context, t *testing.T, db *pgxpool.Pool) {
 func TestWalkingUpwardsMissesNothing(t *testing.T) {
 	t.Parallel()
 	db := open(t, pg.Settings{URL: pgtest.URL(t), MaxConns: 24})
-	store := feedback.NewStore(db, db, carrier.NewStore(db))
+	store := feedback.NewStore(db, db, carrier.NewStore(db), analysis.NewStore(db))
 	v := organization(t, db)
 	ctx, stop := context.WithTimeout(t.Context(), 3*time.Second)
 	defer stop()

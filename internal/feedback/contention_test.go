@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
@@ -28,7 +29,7 @@ func TestChangesUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	db := open(t, pg.Settings{URL: pgtest.URL(t), MaxConns: 24})
 	w := &crowd{
-		db: db, store: feedback.NewStore(db, db, carrier.NewStore(db)), accounts: account.NewStore(db), view: organization(t, db),
+		db: db, store: feedback.NewStore(db, db, carrier.NewStore(db), analysis.NewStore(db)), accounts: account.NewStore(db), view: organization(t, db),
 		seed: uint64(time.Now().UnixNano()),
 	}
 	t.Logf("seed %d", w.seed)

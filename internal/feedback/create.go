@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/fql"
@@ -50,6 +51,7 @@ type draft struct {
 	satisfaction *int16
 	items        []byte // as stored
 	searchText   *string
+	read
 }
 
 // storedItem is an item inside feedback_content.items.
@@ -58,6 +60,7 @@ type storedItem struct {
 	Value    string `json:"v"`
 	Option   int64  `json:"o,omitempty"`
 	Text     bool   `json:"t,omitempty"`
+	Spans    []span `json:"s,omitempty"`
 }
 
 func (s *Store) draft(ctx context.Context, v account.View, n New, form *fault.Form) (draft, error) {
@@ -89,16 +92,30 @@ func (s *Store) draft(ctx context.Context, v account.View, n New, form *fault.Fo
 	if d.Fingerprint == "" {
 		d.Fingerprint = newFingerprint()
 	}
-	return d, d.finish()
+	reader, err := s.texts.Reader(ctx, v)
+	if err != nil {
+		return draft{}, err
+	}
+	return d, d.finish(reader, nil)
 }
 
-// finish works out what is stored of the answers.
-func (d *draft) finish() error {
-	d.satisfaction = carrier.Satisfaction(d.result.Scale, nil)
+// finish works out what is stored of the answers. Texts that were read before, and need not be read again, have their spans in known.
+func (d *draft) finish(reader *analysis.Reader, known []storedItem) error {
 	stored := make([]storedItem, len(d.result.Answers))
+	d.version = reader.Version
 	for i, a := range d.result.Answers {
 		stored[i] = storedItem{Question: a.QuestionID, Value: a.Value, Option: a.OptionID, Text: slices.Contains(d.result.Texts, a)}
+		if !stored[i].Text {
+			continue
+		}
+		if known != nil && known[i].Text {
+			stored[i].Spans = known[i].Spans
+		} else {
+			stored[i].Spans = spans(reader.Read(d.CarrierID, a.Value))
+		}
+		d.add(stored[i].Spans)
 	}
+	d.satisfaction = carrier.Satisfaction(d.result.Scale, d.mean())
 	var err error
 	if d.items, err = json.Marshal(stored); err != nil {
 		return fmt.Errorf("encode items: %w", err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/feedback"
 	"earshot/internal/pg"
@@ -27,7 +28,7 @@ func TestHistoryCost(t *testing.T) {
 		records = n
 	}
 	db := open(t, pg.Settings{URL: pgtest.New(t), MaxConns: 2})
-	store := feedback.NewStore(db, db, carrier.NewStore(db))
+	store := feedback.NewStore(db, db, carrier.NewStore(db), analysis.NewStore(db))
 	v := organization(t, db)
 	rows, err := db.Query(t.Context(), `
 		INSERT INTO feedback (organization_id, id, created_at, carrier_id, day, source, status, attribute_value_ids, answer_ids)

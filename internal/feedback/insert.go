@@ -27,7 +27,7 @@ const insertSQL = insertBegin + insertEnd
 const insertOwnedSQL = insertBegin + `, owned AS (
     INSERT INTO feedback_owner (organization_id, feedback_id, user_id)
     SELECT DISTINCT $1::bigint, a.id, o.user_id
-    FROM unnest($17::bigint[], $18::bigint[]) AS o (n, user_id)
+    FROM unnest($20::bigint[], $21::bigint[]) AS o (n, user_id)
     JOIN accepted a ON a.n = o.n
 )` + insertEnd
 
@@ -35,10 +35,10 @@ const insertBegin = `
 WITH input AS (
     SELECT *
     FROM unnest($2::bigint[], $3::text[], $4::bytea[], $5::timestamptz[], $6::boolean[], $7::smallint[], $8::smallint[],
-                $9::smallint[], $10::text[], $11::jsonb[], $12::text[], $16::smallint[])
+                $9::smallint[], $10::text[], $11::jsonb[], $12::text[], $16::smallint[], $17::smallint[], $18::text[], $19::integer[])
          WITH ORDINALITY
          AS i (carrier_id, fingerprint, fingerprint_sha256, created_at, completed, source, nps_profile,
-               satisfaction, answer_ids, items, search_text, status, n)
+               satisfaction, answer_ids, items, search_text, status, sentiment, topic_ids, analysis_version, n)
 ), given AS (
     SELECT *
     FROM unnest($13::bigint[], $14::text[], $15::bytea[]) WITH ORDINALITY AS g (n, name, text_sha256, position)
@@ -80,9 +80,9 @@ WITH input AS (
     JOIN organization o ON o.id = $1
 ), written AS (
     INSERT INTO feedback (organization_id, id, created_at, completed_at, carrier_id, day, source, status, nps_profile,
-                          satisfaction, attribute_value_ids, answer_ids)
+                          satisfaction, sentiment, analysis_version, attribute_value_ids, topic_ids, answer_ids)
     SELECT $1, id, at, CASE WHEN completed THEN at END, carrier_id, day, source, status, nps_profile,
-           satisfaction, coalesce(attribute_value_ids, '{}'), answer_ids::bigint[]
+           satisfaction, sentiment, analysis_version, coalesce(attribute_value_ids, '{}'), topic_ids::bigint[], answer_ids::bigint[]
     FROM accepted
 ), content AS (
     INSERT INTO feedback_content (organization_id, feedback_id, first_item_id, fingerprint, items, search_text)
@@ -92,7 +92,7 @@ WITH input AS (
                                 sentiment_n, sentiment_sum, value_ids, value_n, value_sat_n, value_sat_sum)
     SELECT $1, carrier_id, day, source, status, coalesce(nps_profile, 0), 1,
            (satisfaction IS NOT NULL)::int, coalesce(satisfaction, 0), completed::int,
-           0, 0, attribute_value_ids || answer_ids::bigint[], 1,
+           (sentiment IS NOT NULL)::int, coalesce(sentiment, 0), attribute_value_ids || topic_ids::bigint[] || answer_ids::bigint[], 1,
            (satisfaction IS NOT NULL)::int, coalesce(satisfaction, 0)
     FROM accepted
 )`
@@ -173,7 +173,9 @@ type columns struct {
 	statuses                                     []Status
 	owners                                       []account.UserID
 	profiles                                     []*carrier.Profile
-	satisfactions                                []*int16
+	satisfactions, sentiments                    []*int16
+	topicIDs                                     []string
+	versions                                     []int32
 	searchTexts, folded, nums                    []*string
 }
 
@@ -181,6 +183,7 @@ func (c *columns) insert(v account.View) (sql string, args []any) {
 	args = []any{
 		v.Org(), c.carriers, c.fingerprints, c.fingerprintSums, c.createdAt, c.completed, c.sources, c.profiles,
 		c.satisfactions, c.answerIDs, c.items, c.searchTexts, c.rowNumbers, c.names, c.textSums, c.statuses,
+		c.sentiments, c.topicIDs, c.versions,
 	}
 	if len(c.owned) == 0 {
 		return insertSQL, args
@@ -206,6 +209,9 @@ func arguments(drafts []draft) *columns {
 		c.answerIDs = append(c.answerIDs, arrayLiteral(d.result.AnswerIDs))
 		c.items = append(c.items, string(d.items))
 		c.searchTexts = append(c.searchTexts, d.searchText)
+		c.sentiments = append(c.sentiments, d.sentiment())
+		c.topicIDs = append(c.topicIDs, arrayLiteral(d.topicIDs))
+		c.versions = append(c.versions, d.version)
 		c.statuses = append(c.statuses, d.Status)
 		for _, owner := range d.Owners {
 			c.owned = append(c.owned, int64(i+1))

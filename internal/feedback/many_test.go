@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
@@ -20,7 +21,7 @@ func TestCreateManySaysWhatBecameOfEach(t *testing.T) {
 	t.Parallel()
 	db := pgtest.DB(t)
 	carriers := carrier.NewStore(db)
-	store, v := feedback.NewStore(db, db, carriers), organization(t, db)
+	store, v := feedback.NewStore(db, db, carriers, analysis.NewStore(db)), organization(t, db)
 	made, err := carriers.Create(t.Context(), v, carrier.New{Name: "Survey", Questions: []carrier.NewQuestion{{Name: "Recommend?", Type: carrier.NPS}}})
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +98,7 @@ func TestCreateManySaysWhatBecameOfEach(t *testing.T) {
 func TestCreateManyWithAPast(t *testing.T) {
 	t.Parallel()
 	db := pgtest.DB(t)
-	store, v := feedback.NewStore(db, db, carrier.NewStore(db)), organization(t, db)
+	store, v := feedback.NewStore(db, db, carrier.NewStore(db), analysis.NewStore(db)), organization(t, db)
 	var owners []account.UserID
 	for i := range 2 {
 		u, err := account.NewStore(db).OpenUser(t.Context(), v, account.User{Email: fmt.Sprintf("u%d@example.com", i), Name: "U", Role: account.Editor})
@@ -155,7 +156,7 @@ func TestCreateManyWithAPast(t *testing.T) {
 func TestCreateManyTogether(t *testing.T) {
 	t.Parallel()
 	db := pgtest.DB(t)
-	store, v := feedback.NewStore(db, db, carrier.NewStore(db)), organization(t, db)
+	store, v := feedback.NewStore(db, db, carrier.NewStore(db), analysis.NewStore(db)), organization(t, db)
 	const size = 300
 	for round := range 3 {
 		forward := make([]feedback.New, size)

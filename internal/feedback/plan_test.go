@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
@@ -21,7 +22,7 @@ func TestPlansFitTheirValues(t *testing.T) {
 	db := open(t, pg.Settings{URL: address})
 	carriers := carrier.NewStore(db)
 	v := organization(t, db)
-	many(t, db, feedback.NewStore(db, db, carriers), v)
+	many(t, db, feedback.NewStore(db, db, carriers, analysis.NewStore(db)), v)
 	// Two attributes, so that neither the page nor the total can be read off anything but the records.
 	common := query(t, `[{"Attribute":{"name":"size","$eq":"common"}},{"Attribute":{"name":"colour","$eq":"red"}}]`)
 	rare := query(t, `[{"Attribute":{"name":"size","$eq":"rare"}},{"Attribute":{"name":"colour","$eq":"red"}}]`)
@@ -29,7 +30,7 @@ func TestPlansFitTheirValues(t *testing.T) {
 	measure := func(s pg.Settings, queries ...fql.Query) int64 {
 		s.MaxConns = 1
 		reads := open(t, s)
-		store := feedback.NewStore(db, reads, carriers)
+		store := feedback.NewStore(db, reads, carriers, analysis.NewStore(db))
 		return buffers(t, reads, func() {
 			for range times {
 				for _, q := range queries {

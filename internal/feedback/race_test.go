@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
@@ -149,7 +150,7 @@ func exact(t *testing.T, db *pgxpool.Pool, v account.View) {
 func TestChangeStartsFromWhatItWaitedFor(t *testing.T) {
 	t.Parallel()
 	db := pgtest.DB(t)
-	store := feedback.NewStore(db, db, carrier.NewStore(db))
+	store := feedback.NewStore(db, db, carrier.NewStore(db), analysis.NewStore(db))
 	for name, c := range map[string]struct {
 		first, second feedback.Change
 		want          [][]string
@@ -206,7 +207,7 @@ func TestChangeStartsFromWhatItWaitedFor(t *testing.T) {
 func TestDeleteTakesHistoryItWaitedFor(t *testing.T) {
 	t.Parallel()
 	db := pgtest.DB(t)
-	store := feedback.NewStore(db, db, carrier.NewStore(db))
+	store := feedback.NewStore(db, db, carrier.NewStore(db), analysis.NewStore(db))
 	v := organization(t, db)
 	rec, err := store.Create(t.Context(), v, feedback.New{CarrierID: 1, Source: 1}, &fault.Form{})
 	if err != nil {
@@ -233,7 +234,7 @@ func TestDeleteTakesHistoryItWaitedFor(t *testing.T) {
 func TestChangeOfARecordThatIsGone(t *testing.T) {
 	t.Parallel()
 	db := pgtest.DB(t)
-	store := feedback.NewStore(db, db, carrier.NewStore(db))
+	store := feedback.NewStore(db, db, carrier.NewStore(db), analysis.NewStore(db))
 	for _, c := range []feedback.Change{
 		{Verb: feedback.Move, Status: feedback.Resolved},
 		{Verb: feedback.Attach, Attributes: []feedback.Attribute{attribute("city", "Lyon")}},

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
@@ -22,7 +23,7 @@ func TestRareValuesAreFoundThroughTheIndex(t *testing.T) {
 	address := pgtest.New(t)
 	db := open(t, pg.Settings{URL: address})
 	carriers := carrier.NewStore(db)
-	store := feedback.NewStore(db, db, carriers)
+	store := feedback.NewStore(db, db, carriers, analysis.NewStore(db))
 	v := organization(t, db)
 	oldest := alike(t, db, store, v, 30_000)
 	// Now the statistics are out of date: one value is new, the other was detached from all but one.
@@ -50,7 +51,7 @@ func TestRareValuesAreFoundThroughTheIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	reads := open(t, pg.Settings{URL: address, CustomPlans: true, MaxConns: 1})
-	store = feedback.NewStore(db, reads, carriers)
+	store = feedback.NewStore(db, reads, carriers, analysis.NewStore(db))
 	for name, filter := range map[string]string{
 		"new and counted":                   `[{"Attribute":{"name":"order","$eq":"ord-1"}}]`,
 		"new, of more values than counted":  `[{"Attribute":{"name":"ticket","$eq":"tic-1"}}]`,

@@ -66,7 +66,7 @@ func scanRecord(row pgx.CollectableRow) (Record, error) {
 	}
 	rec.Items = make([]Item, len(items))
 	for i, item := range items {
-		rec.Items[i] = Item{ID: first + int64(i), QuestionID: item.Question, Value: item.Value}
+		rec.Items[i] = Item{ID: first + int64(i), QuestionID: item.Question, Value: item.Value, spans: item.Spans}
 		if item.Option != 0 {
 			rec.Items[i].Option = &carrier.Option{ID: item.Option}
 		}
@@ -82,6 +82,11 @@ func (s *Store) addParts(ctx context.Context, v account.View, page []Record, par
 		}
 	} else if err := s.addQuestions(ctx, v, page, parts.Questions); err != nil {
 		return err
+	}
+	if parts.Items && parts.Texts {
+		if err := s.addTexts(ctx, v, page); err != nil {
+			return err
+		}
 	}
 	if parts.Attributes {
 		if err := s.addAttributes(ctx, v, page); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 )
 
@@ -16,13 +17,14 @@ type Store struct {
 	db       *pgxpool.Pool
 	reads    *pgxpool.Pool
 	carriers *carrier.Store
+	texts    *analysis.Store
 	counts   turns
 }
 
-// NewStore returns a store on the database that asks carriers for their rules. Filters run on reads, whose connections must plan
+// NewStore returns a store on the database that asks carriers for their rules and has texts read. Filters run on reads, whose connections must plan
 // every execution anew: a plan made for a common value is ruinous for a rare one.
-func NewStore(db, reads *pgxpool.Pool, carriers *carrier.Store) *Store {
-	return &Store{db: db, reads: reads, carriers: carriers, counts: turns{orgs: map[account.OrgID]chan struct{}{}}}
+func NewStore(db, reads *pgxpool.Pool, carriers *carrier.Store, texts *analysis.Store) *Store {
+	return &Store{db: db, reads: reads, carriers: carriers, texts: texts, counts: turns{orgs: map[account.OrgID]chan struct{}{}}}
 }
 
 // Record is one feedback. Parts that were not asked for are nil.
@@ -50,6 +52,10 @@ type Item struct {
 	Value      string
 	Option     *carrier.Option
 	Question   *carrier.Question // when asked for
+	Topics     []string          // when texts are asked for: what it speaks of
+	Spans      []Span            // likewise
+
+	spans []span
 }
 
 // Attribute is a named list of values, in the order they were attached.
@@ -77,6 +83,7 @@ type Parts struct {
 	Attributes bool
 	Items      bool
 	Questions  bool // of the items
+	Texts      bool // what was read in the items
 	Owners     bool
 }
 

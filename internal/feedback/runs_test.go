@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
@@ -30,7 +31,7 @@ func TestRandomQueriesRun(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	db := pgtest.DB(t)
 	carriers := carrier.NewStore(db)
-	store := feedback.NewStore(db, db, carriers)
+	store := feedback.NewStore(db, db, carriers, analysis.NewStore(db))
 	whole := organization(t, db)
 	w := small(t, db, store, carriers, whole)
 	views := []account.View{whole, whole, whole, restricted(t, db, whole)}

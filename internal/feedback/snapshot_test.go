@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
@@ -27,7 +28,7 @@ func counts(ctx context.Context, t *testing.T, p *feedback.Snapshot) (int64, err
 func TestSnapshotsTakeTurns(t *testing.T) {
 	t.Parallel()
 	db := pgtest.DB(t)
-	store := feedback.NewStore(db, db, carrier.NewStore(db))
+	store := feedback.NewStore(db, db, carrier.NewStore(db), analysis.NewStore(db))
 	v, stranger := organization(t, db), organization(t, db)
 	busy, free := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
@@ -96,7 +97,7 @@ func TestSnapshotsTakeTurns(t *testing.T) {
 func TestSnapshotSeesOneMoment(t *testing.T) {
 	t.Parallel()
 	db := pgtest.DB(t)
-	store := feedback.NewStore(db, db, carrier.NewStore(db))
+	store := feedback.NewStore(db, db, carrier.NewStore(db), analysis.NewStore(db))
 	v := organization(t, db)
 	add := func() {
 		n := feedback.New{CarrierID: 1, Source: 4, Attributes: []feedback.Attribute{{Name: "city", Values: []feedback.Value{{Text: "Lyon"}}}}}
@@ -135,7 +136,7 @@ func TestSnapshotSeesOneMoment(t *testing.T) {
 func TestSnapshotRunsOutOfTime(t *testing.T) {
 	t.Parallel()
 	db := pgtest.DB(t)
-	store := feedback.NewStore(db, db, carrier.NewStore(db))
+	store := feedback.NewStore(db, db, carrier.NewStore(db), analysis.NewStore(db))
 	v := organization(t, db)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()

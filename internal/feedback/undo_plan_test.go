@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/feedback"
 	"earshot/internal/pg"
@@ -17,7 +18,7 @@ import (
 func TestUndoReadsTheHistoryOfItsRecordsOnly(t *testing.T) {
 	t.Parallel()
 	db := open(t, pg.Settings{URL: pgtest.New(t)})
-	store := feedback.NewStore(db, db, carrier.NewStore(db))
+	store := feedback.NewStore(db, db, carrier.NewStore(db), analysis.NewStore(db))
 	v := organization(t, db)
 	const all, some = 20_000, 100
 	for _, sql := range []string{`ALTER TABLE feedback SET (autovacuum_enabled = off)`, `ALTER TABLE feedback_history SET (autovacuum_enabled = off)`} {

@@ -22,7 +22,7 @@ func TestCreateAnswersWithTheFeedback(t *testing.T) {
 	c := newClient(t)
 	want := `{"id": %s, "carrier_id": 453, "fingerprint": "order-1", "source": "trustpilot",
 		"created_at": "2026-01-31T09:15:00.000000Z", "completed_at": "2026-01-31T09:15:00.000000Z",
-		"nps_profile": null, "satisfaction_ratio": 0.0,
+		"nps_profile": null, "satisfaction_ratio": 65.0,
 		"attributes": [{"name": "plan", "label": "plan", "value": "gold"}, {"name": "size", "label": "size", "value": [%s, "XL"]}],
 		"items": [{"question_id": 12, "option": null, "value": "Très bien", "created_at": "2026-01-31T09:15:00.000000Z"},
 		          {"question_id": 11, "option": null, "value": "9", "created_at": "2026-01-31T09:15:00.000000Z"}]}`
@@ -30,7 +30,7 @@ func TestCreateAnswersWithTheFeedback(t *testing.T) {
 		"attributes": [{"name": "plan", "value": "gold"}, {"name": "size", "value": [7, "XL"]}],
 		"items": [{"question_id": 12, "value": "Très bien"}, {"question_id": 11, "value": 9}]}`).want(http.StatusCreated)
 	a.matches(fmt.Sprintf(want, a.id(), "7"))
-	if !strings.Contains(a.body, `"satisfaction_ratio":0.0`) {
+	if !strings.Contains(a.body, `"satisfaction_ratio":65.0`) {
 		t.Errorf("the ratio has no decimal part: %s", a.body)
 	}
 

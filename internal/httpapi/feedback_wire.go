@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/feedback"
 )
@@ -36,7 +37,7 @@ func readInclude(in input) include {
 }
 
 func (i include) parts() feedback.Parts {
-	return feedback.Parts{Items: i.items, Questions: i.question, Attributes: i.attributes, Owners: i.owners}
+	return feedback.Parts{Items: i.items, Questions: i.question, Texts: i.topics || i.spans, Attributes: i.attributes, Owners: i.owners}
 }
 
 // feedbackSummary is a feedback in list, create and update answers.
@@ -66,7 +67,17 @@ type itemSummary struct {
 type itemExtras struct {
 	Question *wireQuestion `json:"question,omitempty"`
 	Topics   []string      `json:"topics,omitzero"`
-	Spans    []struct{}    `json:"spans,omitzero"`
+	Spans    []wireSpan    `json:"spans,omitzero"`
+}
+
+// wireSpan is a sentence of a text; offset and length count code points.
+type wireSpan struct {
+	StartOffset     int      `json:"start_offset"`
+	Length          int      `json:"length"`
+	Text            string   `json:"text"`
+	SentimentScore  int      `json:"sentiment_score"`
+	SentimentString string   `json:"sentiment_string"`
+	Topics          []string `json:"topics"`
 }
 
 func extras(item feedback.Item, inc include) itemExtras {
@@ -75,10 +86,14 @@ func extras(item feedback.Item, inc include) itemExtras {
 		e.Question = &wireQuestion{Name: q.Name, Order: q.Position, Type: q.Type, Required: zeroOrOne(q.Required)}
 	}
 	if inc.topics {
-		e.Topics = []string{}
+		e.Topics = item.Topics
 	}
 	if inc.spans {
-		e.Spans = []struct{}{}
+		e.Spans = make([]wireSpan, len(item.Spans))
+	}
+	for i := range e.Spans {
+		s := item.Spans[i]
+		e.Spans[i] = wireSpan{s.Start, s.Length, s.Text, s.Score, analysis.Label(s.Score), s.Topics}
 	}
 	return e
 }

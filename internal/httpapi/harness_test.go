@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/feedback"
 	"earshot/internal/httpapi"
@@ -59,8 +60,9 @@ func (l *logBuffer) String() string {
 
 func newServer(db *pgxpool.Pool) *server {
 	accounts, carriers := account.NewStore(db), carrier.NewStore(db)
-	records := feedback.NewStore(db, db, carriers)
-	operations, err := operation.NewStore(db, accounts, carriers, records, operation.Settings{InRequest: 100, UndoFor: time.Hour})
+	texts := analysis.NewStore(db)
+	records := feedback.NewStore(db, db, carriers, texts)
+	operations, err := operation.NewStore(db, accounts, carriers, texts, records, operation.Settings{InRequest: 100, UndoFor: time.Hour})
 	if err != nil {
 		panic(err)
 	}
@@ -69,6 +71,7 @@ func newServer(db *pgxpool.Pool) *server {
 		Accounts:   accounts,
 		Carriers:   carriers,
 		Feedback:   records,
+		Texts:      texts,
 		Operations: operations,
 		BulkWait:   2 * time.Second,
 		OptOuts:    optout.NewStore(db, db),

@@ -88,7 +88,7 @@ func TestListIncludes(t *testing.T) {
 	}
 	full := c.get("/v4/feedback?include=items.question,items.topics,items.spans,owners")
 	full.is("data.1.items.0", fmt.Sprintf(`{"question_id":4,"option":null,"value":"hello","created_at":%q,
-		"question":{"name":"Question 4","order":1,"type":"text","required":0},"topics":[],"spans":[]}`, created.at("created_at")))
+		"question":{"name":"Question 4","order":1,"type":"text","required":0},"topics":[],"spans":[{"start_offset":0,"length":5,"text":"hello","sentiment_score":50,"sentiment_string":"neutral","topics":[]}]}`, created.at("created_at")))
 	full.is("data.0.owners", "[]")
 }
 

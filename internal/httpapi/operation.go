@@ -67,7 +67,7 @@ func newOperation(o operation.Operation) (wireOperation, error) {
 		for _, a := range o.Change.Attributes {
 			out.Attributes = append(out.Attributes, wireChangedAttribute{Name: a.Name, Value: wireValues(a.Values)})
 		}
-	case operation.Undo, operation.Rescore, operation.Rezone:
+	case operation.Undo, operation.Rescore, operation.Rezone, operation.Reanalyse:
 	}
 	return out, nil
 }

@@ -65,8 +65,8 @@ func TestReportCSV(t *testing.T) {
 	texts := c.table(report, `{"type":"verbatims"}`, "?fql="+escape(`[{"Nps":{"$eq":"negative"}}]`))
 	if diff := cmp.Diff([][]string{
 		{"feedback_id", "created_at", "nps_profile", "satisfaction_ratio", "question_id", "question", "text"},
-		{texts[1][0], "2026-03-31T12:00:00.000000Z", "negative", "0", fmt.Sprint(text), "Question 2", "Last\nline"},
-		{texts[2][0], "2026-03-01T12:00:00.000000Z", "negative", "60", fmt.Sprint(text), "Question 2", "'=SUM(A1)"},
+		{texts[1][0], "2026-03-31T12:00:00.000000Z", "negative", "25", fmt.Sprint(text), "Question 2", "Last\nline"},
+		{texts[2][0], "2026-03-01T12:00:00.000000Z", "negative", "55", fmt.Sprint(text), "Question 2", "'=SUM(A1)"},
 	}, texts); diff != "" {
 		t.Errorf("texts (-want +got)\n%s", diff)
 	}

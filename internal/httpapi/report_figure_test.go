@@ -77,9 +77,9 @@ func TestReportFiguresAreRight(t *testing.T) {
 	for component, want := range map[string][]string{
 		`{"type":"kpi","options":{"metric":"count"}}`:        {"total Total 7 7/7"},
 		`{"type":"kpi","options":{"metric":"nps"}}`:          {"total Total 7 16.7/6"}, // 3 promoters less 2 detractors of 6
-		`{"type":"kpi","options":{"metric":"satisfaction"}}`: {"total Total 7 70/6"},   // 100, 90, 70, 60, 100, 0
+		`{"type":"kpi","options":{"metric":"satisfaction"}}`: {"total Total 7 67.5/6"}, // 100, 90, 70, 60, 100, 0; half of it with the texts: 75, 90, 60, 55, 100, 25
 		`{"type":"kpi","options":{"metric":"completion"}}`:   {"total Total 7 85.7/7"},
-		`{"type":"kpi","options":{"metric":"sentiment"}}`:    {"total Total 7 -/0"},
+		`{"type":"kpi","options":{"metric":"sentiment"}}`:    {"total Total 7 50/4"}, // four texts that say nothing either way
 		`{"type":"breakdown","options":{"by":"source"}}`: {
 			"group E-mail 3 3/3", "group SMS 2 2/2", "group Chat 1 1/1", "group Letter 1 1/1", "total Total 7 7/7",
 		},
@@ -109,7 +109,7 @@ func TestReportFiguresAreRight(t *testing.T) {
 			"group 0 1 1/1", "group 1 0 0/0", "group 2 0 0/0", "group 3 0 0/0", "group 4 0 0/0", "group 5 0 0/0", "group 6 1 1/1", "group 7 1 1/1",
 			"group 8 0 0/0", "group 9 1 1/1", "group 10 2 2/2", "total Answers 6 7/6",
 		},
-		`{"type":"topics"}`: {"total Total 7 -/0"},
+		`{"type":"topics"}`: {"total Total 7 50/4"},
 		`{"type":"breakdown","fql":[{"Status":{"$eq":"resolved"}}],"options":{"by":"source","metric":"nps"}}`: {"total Total 0 -/0"},
 	} {
 		if got := c.figures(component); !slices.Equal(got, want) {

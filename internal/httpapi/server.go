@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
@@ -33,6 +34,7 @@ type Server struct {
 	Accounts   *account.Store
 	Carriers   *carrier.Store
 	Feedback   *feedback.Store
+	Texts      *analysis.Store
 	Operations *operation.Store
 	OptOuts    *optout.Store
 	Reports    *report.Store

@@ -17,6 +17,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
@@ -34,6 +35,7 @@ type Store struct {
 	db       *pgxpool.Pool
 	accounts *account.Store
 	carriers *carrier.Store
+	texts    *analysis.Store
 	feedback *feedback.Store
 	queue    *river.Client[pgx.Tx] // takes jobs, runs none
 	settings Settings
@@ -41,12 +43,12 @@ type Store struct {
 }
 
 // NewStore returns a store on the database.
-func NewStore(db *pgxpool.Pool, accounts *account.Store, carriers *carrier.Store, records *feedback.Store, s Settings) (*Store, error) {
+func NewStore(db *pgxpool.Pool, accounts *account.Store, carriers *carrier.Store, texts *analysis.Store, records *feedback.Store, s Settings) (*Store, error) {
 	queue, err := river.NewClient(riverpgxv5.New(db), &river.Config{})
 	if err != nil {
 		return nil, fmt.Errorf("open job queue: %w", err)
 	}
-	return &Store{db: db, accounts: accounts, carriers: carriers, feedback: records, queue: queue, settings: s, chunk: chunkSize}, nil
+	return &Store{db: db, accounts: accounts, carriers: carriers, texts: texts, feedback: records, queue: queue, settings: s, chunk: chunkSize}, nil
 }
 
 // Kind is what an operation does: one of the verbs of a change, taking one back, or what a change of the rules means to feedback that is there.
@@ -60,12 +62,13 @@ const (
 	Detach Kind = Kind(feedback.Detach)
 	Undo   Kind = "undo"
 
-	Rescore Kind = "rescore"
-	Rezone  Kind = "rezone"
+	Rescore   Kind = "rescore"
+	Rezone    Kind = "rezone"
+	Reanalyse Kind = "reanalyse"
 )
 
 // consequences are the kinds that must be done once they are started.
-var consequences = []Kind{Rescore, Rezone}
+var consequences = []Kind{Rescore, Rezone, Reanalyse}
 
 // State is where an operation stands. All but running are final.
 type State string
@@ -165,7 +168,7 @@ func (s *Store) undoUntil(o Operation) time.Time {
 	switch o.Kind {
 	case Status, Attach, Sync, Detach, Undo:
 		return o.FinishedAt.Add(s.settings.UndoFor)
-	case Rescore, Rezone:
+	case Rescore, Rezone, Reanalyse:
 	}
 	return time.Time{}
 }

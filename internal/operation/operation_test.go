@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
@@ -55,8 +56,9 @@ func newOffice(t *testing.T, inRequest int64) office {
 		t.Fatal(err)
 	}
 	o := office{t: t, db: db, caller: caller, carriers: carrier.NewStore(db)}
-	o.records = feedback.NewStore(db, reads, o.carriers)
-	o.operations, err = operation.NewStore(db, accounts, o.carriers, o.records, operation.Settings{InRequest: inRequest, UndoFor: time.Hour})
+	texts := analysis.NewStore(db)
+	o.records = feedback.NewStore(db, reads, o.carriers, texts)
+	o.operations, err = operation.NewStore(db, accounts, o.carriers, texts, o.records, operation.Settings{InRequest: inRequest, UndoFor: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -209,7 +209,7 @@ func (s *Store) change(ctx context.Context, tx pgx.Tx, v account.View, o Operati
 	case Undo:
 		done, err := s.feedback.Restore(ctx, tx, v, o.By, o.Undoes, ids)
 		return done.Changed, done.Skipped, err
-	case Rescore:
+	case Rescore, Reanalyse: // both read answers and texts by what holds now
 		changed, err = s.feedback.Rescore(ctx, tx, v, ids)
 		return changed, nil, err
 	case Rezone:
@@ -233,7 +233,8 @@ func (s *Store) failed(ctx context.Context, v account.View, id int64, err error)
 	return errors.Join(err, noted)
 }
 
-// Run sends for workers where an operation was left alone, and forgets selections that can no longer be undone, until ctx ends.
+// Run sends for workers where an operation was left alone, has texts read by the rules of this release, and forgets selections that can no longer be
+// undone, until ctx ends.
 func (s *Store) Run(ctx context.Context, log *slog.Logger) {
 	for tick := time.NewTicker(sweepEvery); ; {
 		if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
@@ -271,6 +272,9 @@ func (s *Store) Sweep(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
+		return err
+	}
+	if err := s.upgradeTexts(ctx); err != nil {
 		return err
 	}
 	_, err = s.db.Exec(ctx, `

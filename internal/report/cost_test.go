@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
@@ -109,7 +110,7 @@ func TestFiguresThatTakeTooLong(t *testing.T) {
 	}
 	t.Cleanup(reads.Close)
 	carriers := carrier.NewStore(db)
-	store := report.NewStore(db, carriers, feedback.NewStore(db, reads, carriers))
+	store := report.NewStore(db, carriers, feedback.NewStore(db, reads, carriers, analysis.NewStore(db)))
 	operator := account.Operator(v.Org())
 	r, err := store.Create(t.Context(), operator, report.New{FQL: `[{"Text":{"$like":"o"}}]`, Prefilled: true}, &fault.Form{})
 	if err != nil {
@@ -127,7 +128,7 @@ func TestStandardReportReadsTallies(t *testing.T) {
 	db, address, v := crowded(t)
 	reads := open(t, pg.Settings{URL: address, MaxConns: 1, CustomPlans: true})
 	carriers := carrier.NewStore(db)
-	store := report.NewStore(db, carriers, feedback.NewStore(db, reads, carriers))
+	store := report.NewStore(db, carriers, feedback.NewStore(db, reads, carriers, analysis.NewStore(db)))
 	operator := account.Operator(v.Org())
 	all := touched(t, reads, func() { exec(t, reads, `SELECT count(satisfaction), count(topic_ids) FROM feedback`) })
 	first := time.Now().UTC().AddDate(0, 0, 1-time.Now().UTC().Day())

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
@@ -31,7 +32,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	db := pgtest.DB(t)
 	carriers := carrier.NewStore(db)
-	records := feedback.NewStore(db, db, carriers)
+	records := feedback.NewStore(db, db, carriers, analysis.NewStore(db))
 	w := &world{
 		Store: report.NewStore(db, carriers, records), t: t, accounts: account.NewStore(db), carriers: carriers, records: records,
 	}
