@@ -90,6 +90,14 @@ bench-operation: ## Measure operations on a million feedback, on a PostgreSQL of
 bench-operation-clean: ## Stop the PostgreSQL of bench-operation and remove its data
 	go run ./bench/operation -clean
 
+.PHONY: load
+load: ## Put real servers under load: stopping, a noisy neighbour, overload; on a PostgreSQL of its own (some five minutes)
+	go run ./bench/load
+
+.PHONY: load-clean
+load-clean: ## Stop the PostgreSQL of load and remove its data
+	go run ./bench/load -clean
+
 .PHONY: bench-reading
 bench-reading: ## Measure what reading texts costs creates, and how fast a million are read again (takes about ten minutes and 5 GB)
 	go run ./bench/text

@@ -44,13 +44,16 @@ func (t *trace) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryD
 // TraceBatchEnd has nothing to note.
 func (t *trace) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// snapshot returns the two statements of a list that read records: the page and the total, in the one transaction that a list opens.
-func (t *trace) snapshot() (page, total sent, err error) {
-	at := slices.IndexFunc(t.statements, func(s sent) bool { return strings.HasPrefix(s.sql, "BEGIN") })
-	if at < 0 || len(t.statements) < at+4 || t.statements[at+3].sql != "COMMIT" {
-		return page, total, errors.New("a list is no longer a transaction of a page and a total")
+// snapshot returns the statements of a list that read: the page, which is the last in the one transaction that a list opens, and those of the
+// total before it. What they set is left out.
+func (t *trace) snapshot() (page sent, total []sent, err error) {
+	from := slices.IndexFunc(t.statements, func(s sent) bool { return strings.HasPrefix(s.sql, "BEGIN") })
+	to := slices.IndexFunc(t.statements, func(s sent) bool { return s.sql == "COMMIT" })
+	if from < 0 || to < from+3 {
+		return page, nil, errors.New("a list is no longer a transaction of a total and a page")
 	}
-	return t.statements[at+1], t.statements[at+2], nil
+	total = slices.DeleteFunc(slices.Clone(t.statements[from+1:to-1]), func(s sent) bool { return strings.HasPrefix(s.sql, "SET") })
+	return t.statements[to-1], total, nil
 }
 
 // cost is what reading took: pages of PostgreSQL's, found in its memory or not.
@@ -58,18 +61,22 @@ type cost struct{ Page, Total int64 }
 
 func (c cost) sum() int64 { return c.Page + c.Total }
 
-// explain runs both statements once more and returns the pages they touch; their plans too, when wanted.
-func explain(ctx context.Context, reads *pgxpool.Pool, page, total sent, plans bool) (c cost, text string, err error) {
+// explain runs the statements once more and returns the pages they touch; their plans too, when wanted.
+func explain(ctx context.Context, reads *pgxpool.Pool, page sent, total []sent, plans bool) (c cost, text string, err error) {
 	if c.Page, err = buffers(ctx, reads, page); err != nil {
 		return c, "", fmt.Errorf("explain the page: %w", err)
 	}
-	if c.Total, err = buffers(ctx, reads, total); err != nil {
-		return c, "", fmt.Errorf("explain the total: %w", err)
+	for _, s := range total {
+		read, err := buffers(ctx, reads, s)
+		if err != nil {
+			return c, "", fmt.Errorf("explain the total: %w", err)
+		}
+		c.Total += read
 	}
 	if !plans {
 		return c, "", nil
 	}
-	for _, s := range []sent{page, total} {
+	for _, s := range append([]sent{page}, total...) {
 		rows, err := reads.Query(ctx, `EXPLAIN (ANALYZE, BUFFERS) `+s.sql, s.args...)
 		if err != nil {
 			return c, "", err

@@ -25,6 +25,9 @@ const reportFile = "docs/benchmarks-operation.md"
 // full is how many feedback a full run selects.
 const full = 1_000_000
 
+// rounds is how often it measures each way of changing.
+const rounds = 3
+
 // settings are what the server runs with beyond PostgreSQL's defaults. Nothing is lost in a crash: fsync is on.
 var settings = [][2]string{
 	{"shared_buffers", "2GB"},
@@ -49,7 +52,7 @@ func main() {
 	var o options
 	flag.IntVar(&o.size, "size", full, "feedback selected; the organization has a fifth more")
 	flag.IntVar(&o.kills, "kills", 10, "how often the worker is killed")
-	flag.IntVar(&o.rounds, "rounds", 3, "how often each way of changing is measured")
+	flag.IntVar(&o.rounds, "rounds", rounds, "how often each way of changing is measured")
 	flag.IntVar(&o.edits, "edits", 500, "feedback edited between a change and its undoing")
 	flag.StringVar(&o.only, "only", "", "make only the run whose name contains this: calls, kills, pace or undo")
 	flag.IntVar(&o.port, "port", 5486, "port for the PostgreSQL server")

@@ -28,13 +28,13 @@ FROM bench_selected s
 JOIN feedback f ON f.organization_id = $1 AND f.id = s.id
 WHERE f.status <> 5`, `
 INSERT INTO feedback_delta (organization_id, carrier_id, day, source, status, nps, n, sat_n, sat_sum, completed_n, sentiment_n, sentiment_sum)
-SELECT $1, f.carrier_id, f.day, f.source, m.status, coalesce(f.nps_profile, 0), sum(m.n), sum(m.n * (f.satisfaction IS NOT NULL)::int),
-       sum(m.n * coalesce(f.satisfaction, 0)), sum(m.n * (f.completed_at IS NOT NULL)::int), 0, 0
+SELECT $1, f.carrier_id, f.day, f.source, CASE m.n WHEN 1 THEN 5 ELSE f.status END AS moved, coalesce(f.nps_profile, 0), sum(m.n),
+       sum(m.n * (f.satisfaction IS NOT NULL)::int), sum(m.n * coalesce(f.satisfaction, 0)), sum(m.n * (f.completed_at IS NOT NULL)::int), 0, 0
 FROM bench_selected s
 JOIN feedback f ON f.organization_id = $1 AND f.id = s.id
-CROSS JOIN LATERAL (VALUES (f.status, -1), (5::smallint, 1)) AS m (status, n)
+CROSS JOIN (VALUES (-1), (1)) AS m (n)
 WHERE f.status <> 5
-GROUP BY f.carrier_id, f.day, f.source, m.status, f.nps_profile`, `
+GROUP BY f.carrier_id, f.day, f.source, moved, f.nps_profile`, `
 UPDATE feedback f SET status = 5
 FROM bench_selected s
 WHERE f.organization_id = $1 AND f.id = s.id AND f.status <> 5`}},

@@ -143,10 +143,10 @@ func (r *report) header() []string {
 }
 
 func (r *report) command() string {
-	if r.Options.size == full {
+	if r.Options.size == full && r.Options.rounds == rounds {
 		return "make bench-operation"
 	}
-	return fmt.Sprintf("go run ./bench/operation -size %d", r.Options.size)
+	return fmt.Sprintf("go run ./bench/operation -size %d -rounds %d", r.Options.size, r.Options.rounds)
 }
 
 // text is the report for a terminal.

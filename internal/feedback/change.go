@@ -111,7 +111,8 @@ WITH old AS MATERIALIZED (
 )` + movedSQL + `
 SELECT (SELECT count(*) FROM old), (SELECT count(*) FROM changed)`
 
-// movedSQL gives the records of old their new status, with history and tallies.
+// movedSQL gives the records of old their new status, with history and tallies. VALUES that looked at the record would be prepared anew for
+// each, at a quarter of the cost of it all.
 const movedSQL = `, changed AS (
     UPDATE feedback f SET status = old.new_status
     FROM old
@@ -124,12 +125,12 @@ const movedSQL = `, changed AS (
 ), delta AS (
     INSERT INTO feedback_delta (organization_id, carrier_id, day, source, status, nps, n, sat_n, sat_sum, completed_n,
                                 sentiment_n, sentiment_sum)
-    SELECT $1, c.carrier_id, c.day, c.source, s.status, c.nps, sum(s.n), sum(s.n * (c.satisfaction IS NOT NULL)::int),
-           sum(s.n * coalesce(c.satisfaction, 0)), sum(s.n * (c.completed_at IS NOT NULL)::int),
+    SELECT $1, c.carrier_id, c.day, c.source, CASE s.n WHEN 1 THEN c.new_status ELSE c.status END AS moved, c.nps, sum(s.n),
+           sum(s.n * (c.satisfaction IS NOT NULL)::int), sum(s.n * coalesce(c.satisfaction, 0)), sum(s.n * (c.completed_at IS NOT NULL)::int),
            sum(s.n * (c.sentiment IS NOT NULL)::int), sum(s.n * coalesce(c.sentiment, 0))
     FROM changed c
-    CROSS JOIN LATERAL (VALUES (c.status, -1), (c.new_status, 1)) AS s (status, n)
-    GROUP BY c.carrier_id, c.day, c.source, s.status, c.nps
+    CROSS JOIN (VALUES (-1), (1)) AS s (n)
+    GROUP BY c.carrier_id, c.day, c.source, moved, c.nps
 )`
 
 // SetStatus moves a record to a status; the status it has already changes nothing. The record comes back with attributes and items.

@@ -123,10 +123,13 @@ const changedSQL = `, changed AS (
 ), delta AS (
     INSERT INTO feedback_delta (organization_id, carrier_id, day, source, status, nps, n, sat_n, sat_sum, completed_n,
                                 sentiment_n, sentiment_sum, value_ids, value_n, value_sat_n, value_sat_sum)
-    SELECT $1, 0, c.day, 0, 0, c.nps, 0, 0, 0, 0, 0, 0, d.ids, sum(d.n), sum(d.n * (c.satisfaction IS NOT NULL)::int),
-           sum(d.n * coalesce(c.satisfaction, 0))
-    FROM changed c
-    CROSS JOIN LATERAL (VALUES (1, c.added), (-1, c.gone)) AS d (n, ids)
+    SELECT $1, 0, d.day, 0, 0, d.nps, 0, 0, 0, 0, 0, 0, d.ids, sum(d.n), sum(d.n * (d.satisfaction IS NOT NULL)::int),
+           sum(d.n * coalesce(d.satisfaction, 0))
+    FROM (
+        SELECT c.day, c.nps, c.satisfaction, s.n, CASE s.n WHEN 1 THEN c.added ELSE c.gone END AS ids
+        FROM changed c
+        CROSS JOIN (VALUES (-1), (1)) AS s (n)
+    ) AS d
     WHERE d.ids <> '{}'
-    GROUP BY c.day, c.nps, d.ids
+    GROUP BY d.day, d.nps, d.ids
 )`

@@ -19,6 +19,9 @@ type Explanation struct {
 	EstimatedRows float64 // matches the database expects
 }
 
+// firstPage is the size of the page whose cost is estimated.
+const firstPage = 10
+
 // Explain counts the matches of a query and says how the total is obtained and what a page is expected to cost.
 func (s *Store) Explain(ctx context.Context, v account.View, q fql.Query) (Explanation, error) {
 	f, err := s.resolve(ctx, v, q)
@@ -34,22 +37,20 @@ func (s *Store) Explain(ctx context.Context, v account.View, q fql.Query) (Expla
 		return Explanation{}, err
 	}
 	defer done()
-	var page, count pg.Args
-	pageSQL, err := s.pageSQL(ctx, f, Page{Size: 10}, &page)
-	if err != nil {
-		return Explanation{}, err
-	}
-	where, err := f.matching(&count)
-	if err != nil {
-		return Explanation{}, err
-	}
 	e := Explanation{TotalFrom: total.way}
 	var pagePlan, matchPlan []plan
-	b := &pgx.Batch{}
-	b.Queue(total.sql, total.args...).QueryRow(func(row pgx.Row) error { return row.Scan(&e.Count) })
-	b.Queue(`EXPLAIN (FORMAT JSON) `+pageSQL, page...).QueryRow(func(row pgx.Row) error { return row.Scan(&pagePlan) })
-	b.Queue(`EXPLAIN (FORMAT JSON) SELECT FROM feedback f WHERE `+where, count...).QueryRow(func(row pgx.Row) error { return row.Scan(&matchPlan) })
-	if err := s.snapshot(ctx, b); err != nil {
+	e.Count, err = s.totalThen(ctx, f, total, firstPage, func(b *pgx.Batch, few bool) error {
+		var page, count pg.Args
+		pageSQL, err := f.pageSQL(Page{Size: firstPage}, few, &page)
+		if err != nil {
+			return err
+		}
+		where, err := f.matching(&count)
+		b.Queue(`EXPLAIN (FORMAT JSON) `+pageSQL, page...).QueryRow(func(row pgx.Row) error { return row.Scan(&pagePlan) })
+		b.Queue(`EXPLAIN (FORMAT JSON) SELECT FROM feedback f WHERE `+where, count...).QueryRow(func(row pgx.Row) error { return row.Scan(&matchPlan) })
+		return err
+	})
+	if err != nil {
 		return Explanation{}, tooBroad(err, "explain filter")
 	}
 	if len(pagePlan) == 0 || len(matchPlan) == 0 {

@@ -9,28 +9,36 @@ import (
 	"earshot/internal/fql"
 )
 
-// answerSQL compares the answers to one question, as its type asks: closed answers by their dictionary ids, open ones by
-// looking into the items of those records that answered at all. A question nobody knows has no answers.
+// closedAnswers are the dictionary ids of the answers to a question that a condition means, if its type has such: presences, options, scores.
+func closedAnswers(q carrier.Question, c fql.Condition) (ids []int64, ok bool) {
+	if c.Op == fql.Exists {
+		return []int64{q.PresenceID}, true
+	}
+	switch q.Type {
+	case carrier.Choice, carrier.MultipleChoice:
+		return optionSet(q, c), true
+	case carrier.Text, carrier.Textarea, carrier.Date, carrier.Number:
+		return nil, false
+	default:
+		if c.Op == fql.Like { // the digits as they were sent
+			return nil, false
+		}
+		return q.Scores(func(score int16) bool { return holds(c, score) }), true
+	}
+}
+
+// answerSQL compares the open answers to one question by looking into the items of those records that answered at all. A question nobody
+// knows has no answers.
 func (f *filter) answerSQL(c fql.Condition, bind func(any) string) string {
 	q, known := f.questions[c.Question]
 	if !known {
 		return "FALSE"
 	}
-	if c.Op == fql.Exists {
-		return f.setSQL("answer_ids", []int64{q.PresenceID}, bind)
-	}
 	switch q.Type {
-	case carrier.Choice, carrier.MultipleChoice:
-		return f.setSQL("answer_ids", optionSet(q, c), bind)
 	case carrier.Text, carrier.Textarea:
 		return f.answered(q, openTextSQL(q, c, bind), bind)
-	case carrier.Date, carrier.Number:
-		return f.answered(q, itemSQL(q, c, bind), bind)
 	default:
-		if c.Op == fql.Like { // the digits as they were sent
-			return f.answered(q, itemSQL(q, c, bind), bind)
-		}
-		return f.setSQL("answer_ids", q.Scores(func(score int16) bool { return holds(c, score) }), bind)
+		return f.answered(q, itemSQL(q, c, bind), bind)
 	}
 }
 

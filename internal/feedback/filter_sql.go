@@ -38,6 +38,9 @@ func (f *filter) matching(args *pg.Args) (string, error) {
 // leaf renders one positive condition on the records. The text depends on the condition's shape and on whether its set is
 // small or large, never on a value.
 func (f *filter) leaf(c fql.Condition, set []int64, bind func(any) string) (string, error) {
+	if column, ids, ok := f.dictionary(c, set); ok {
+		return f.setSQL(column, ids, bind), nil
+	}
 	switch c.Field {
 	case fql.ID:
 		return wholeSQL("f.id", c, bind)
@@ -59,15 +62,8 @@ func (f *filter) leaf(c fql.Condition, set []int64, bind func(any) string) (stri
 		return percentSQL("f.satisfaction", c, bind), nil
 	case fql.Sentiment:
 		return percentSQL("f.sentiment", c, bind), nil
-	case fql.Attribute:
-		return f.setSQL("attribute_value_ids", set, bind), nil
 	case fql.Topic:
-		if c.Op == fql.Exists {
-			return "f.topic_ids <> '{}'", nil
-		}
-		return f.setSQL("topic_ids", set, bind), nil
-	case fql.TopicID:
-		return f.setSQL("topic_ids", exactInts(c), bind), nil
+		return "f.topic_ids <> '{}'", nil
 	case fql.Question:
 		return f.answerSQL(c, bind), nil
 	case fql.Text:
@@ -76,18 +72,22 @@ func (f *filter) leaf(c fql.Condition, set []int64, bind func(any) string) (stri
 		return f.joined(ownerSQL(c, set, bind)), nil
 	case fql.Fingerprint:
 		return f.fingerprintSQL(c, bind), nil
+	case fql.Attribute, fql.TopicID: // always in the dictionary
 	}
 	return "", fmt.Errorf("no column for field %d", c.Field)
 }
 
-// setSQL finds records that carry one of these dictionary ids. The index takes a hundred at once; more are looked up one by one, by a
+// maxOverlap is how many ids the index takes at once.
+const maxOverlap = 100
+
+// setSQL finds records that carry one of these dictionary ids. More than the index takes at once are looked up one by one, by a
 // subquery that does not look at f: one that did would be run again for every record.
 func (f *filter) setSQL(column string, set []int64, bind func(any) string) string {
 	if set == nil {
 		set = []int64{}
 	}
 	ids := bind(set)
-	if len(set) <= 100 {
+	if len(set) <= maxOverlap {
 		return "f." + column + " && " + ids + "::bigint[]"
 	}
 	return f.joined(`f.id IN (SELECT g.id FROM unnest(` + ids + `::bigint[]) AS u (v)

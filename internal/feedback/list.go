@@ -18,6 +18,8 @@ type Page struct {
 	After     *int64 // continue strictly past this id, which need not exist
 	Size      int
 	Parts     Parts
+
+	horizon int64 // where an ascending page ends
 }
 
 // List returns one page of the records that match, and how many match in all: exact, and seen in the same snapshot as the page. A
@@ -30,10 +32,10 @@ func (s *Store) List(ctx context.Context, v account.View, q fql.Query, p Page) (
 	if err != nil {
 		return nil, 0, err
 	}
-	var args pg.Args
-	sql, err := s.pageSQL(ctx, f, p, &args)
-	if err != nil {
-		return nil, 0, err
+	if p.Ascending {
+		if p.horizon, err = s.horizon(ctx, v); err != nil {
+			return nil, 0, err
+		}
 	}
 	total, err := f.total()
 	if err != nil {
@@ -45,60 +47,22 @@ func (s *Store) List(ctx context.Context, v account.View, q fql.Query, p Page) (
 	}
 	defer done()
 	var page []Record
-	var n int64
-	b := &pgx.Batch{}
-	b.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
-		page, err = pgx.CollectRows(rows, scanRecord)
+	n, err := s.totalThen(ctx, f, total, p.Size, func(b *pgx.Batch, few bool) error {
+		var args pg.Args
+		sql, err := f.pageSQL(p, few, &args)
+		b.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
+			page, err = pgx.CollectRows(rows, scanRecord)
+			return err
+		})
 		return err
 	})
-	b.Queue(total.sql, total.args...).QueryRow(func(row pgx.Row) error { return row.Scan(&n) })
-	if err := s.snapshot(ctx, b); err != nil {
+	if err != nil {
 		return nil, 0, tooBroad(err, "list feedback")
 	}
 	if err := s.addParts(ctx, v, page, p.Parts); err != nil {
 		return nil, 0, fmt.Errorf("list feedback: %w", err)
 	}
 	return page, n, nil
-}
-
-// snapshot runs a batch in one read-only transaction that sees one moment, in one round trip.
-func (s *Store) snapshot(ctx context.Context, b *pgx.Batch) error {
-	all := &pgx.Batch{}
-	all.Queue("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-	all.QueuedQueries = append(all.QueuedQueries, b.QueuedQueries...)
-	all.Queue("COMMIT")
-	return s.reads.SendBatch(ctx, all).Close()
-}
-
-// pageSQL selects the page from the narrow table first and joins the wide one to it: the other way round PostgreSQL may read
-// the content of every match before it sorts.
-func (s *Store) pageSQL(ctx context.Context, f *filter, p Page, args *pg.Args) (string, error) {
-	where, err := f.matching(args)
-	if err != nil {
-		return "", err
-	}
-	order, past := "DESC", "<"
-	if p.Ascending {
-		order, past = "ASC", ">"
-		horizon, err := s.horizon(ctx, f.view)
-		if err != nil {
-			return "", err
-		}
-		where += " AND f.id <= " + args.Bind(horizon)
-	}
-	if p.After != nil {
-		where += " AND f.id " + past + " " + args.Bind(*p.After)
-	}
-	return `
-		SELECT ` + recordColumns + `
-		FROM (
-			SELECT f.* FROM feedback f
-			WHERE ` + where + `
-			ORDER BY f.id ` + order + `
-			LIMIT ` + args.Bind(p.Size) + `
-		) AS f
-		JOIN feedback_content c ON c.organization_id = f.organization_id AND c.feedback_id = f.id
-		ORDER BY f.id ` + order, nil
 }
 
 // horizon is the largest id below which nothing of the organization is still to be committed. Writers lock the last id handed out

@@ -1,7 +1,6 @@
 package feedback
 
 import (
-	"context"
 	"time"
 
 	"earshot/internal/account"
@@ -18,8 +17,8 @@ type Meaning struct {
 	Zone      *time.Location
 }
 
-// Statements are the texts of what List asks for a query: the look-ups, the page and the total, whose way is told.
-func Statements(ctx context.Context, v account.View, q fql.Query, r Meaning, p Page) (texts []string, way string, err error) {
+// Statements are the texts of what List asks for a query: the look-ups, the page of many and of few, and the total, whose way is told.
+func Statements(v account.View, q fql.Query, r Meaning, p Page) (texts []string, way string, err error) {
 	f := &filter{view: v, query: q, now: r.Now, zone: r.Zone, sets: r.Sets, questions: r.Questions}
 	for _, c := range q.Conditions() {
 		var args pg.Args
@@ -29,11 +28,14 @@ func Statements(ctx context.Context, v account.View, q fql.Query, r Meaning, p P
 		}
 		texts = append(texts, text)
 	}
-	var args pg.Args
-	page, err := (&Store{}).pageSQL(ctx, f, p, &args)
-	if err != nil {
-		return nil, "", err
+	for _, few := range []bool{false, true} {
+		var args pg.Args
+		page, err := f.pageSQL(p, few, &args)
+		if err != nil {
+			return nil, "", err
+		}
+		texts = append(texts, page)
 	}
 	total, err := f.total()
-	return append(texts, page, total.sql), total.way, err
+	return append(texts, total.sql), total.way, err
 }

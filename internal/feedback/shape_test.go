@@ -88,7 +88,7 @@ func TestTextDependsOnShapeOnly(t *testing.T) {
 
 func statements(t *testing.T, q fql.Query, r feedback.Meaning, p feedback.Page) ([]string, string) {
 	t.Helper()
-	texts, way, err := feedback.Statements(t.Context(), account.Whole(1), q, r, p)
+	texts, way, err := feedback.Statements(account.Whole(1), q, r, p)
 	if err != nil {
 		t.Fatalf("%s: %v", q, err)
 	}

@@ -68,25 +68,17 @@ var unfolded = `
 // grains sums what is counted by the keys of feedback_rollup.
 func grains(counted string) string {
 	return `
-	SELECT g.grain, g.bucket, g.carrier_id, g.source, c.status, c.nps, sum(c.n)::bigint AS n,
-	       sum(c.sat_n)::bigint AS sat_n, sum(c.sat_sum)::bigint AS sat_sum, sum(c.completed_n)::bigint AS completed_n,
-	       sum(c.sentiment_n)::bigint AS sentiment_n, sum(c.sentiment_sum)::bigint AS sentiment_sum
+	SELECT CASE grouping(day, month, carrier_id, source) WHEN 15 THEN 1 WHEN 12 THEN 2 WHEN 5 THEN 3 WHEN 7 THEN 5 ELSE 4 END::smallint AS grain,
+	       coalesce(day, month, '-infinity') AS bucket, coalesce(carrier_id, 0) AS carrier_id, coalesce(source, 0::smallint) AS source,
+	       status, nps, sum(n)::bigint AS n, sum(sat_n)::bigint AS sat_n, sum(sat_sum)::bigint AS sat_sum,
+	       sum(completed_n)::bigint AS completed_n, sum(sentiment_n)::bigint AS sentiment_n, sum(sentiment_sum)::bigint AS sentiment_sum
 	FROM (
-		SELECT carrier_id, day, source, status, nps, sum(n) AS n, sum(sat_n) AS sat_n, sum(sat_sum) AS sat_sum,
-		       sum(completed_n) AS completed_n, sum(sentiment_n) AS sentiment_n, sum(sentiment_sum) AS sentiment_sum
+		SELECT *, date_trunc('month', day::timestamp)::date AS month
 		FROM (` + counted + `) AS d
-		GROUP BY carrier_id, day, source, status, nps
-	) AS c
-	CROSS JOIN LATERAL (VALUES
-		(1::smallint, '-infinity'::date, 0::bigint, 0::smallint),
-		(2, '-infinity', c.carrier_id, c.source),
-		(3, c.day, c.carrier_id, 0),
-		(4, date_trunc('month', c.day::timestamp)::date, c.carrier_id, c.source),
-		(5, c.day, 0, 0)
-	) AS g (grain, bucket, carrier_id, source)
-	GROUP BY g.grain, g.bucket, g.carrier_id, g.source, c.status, c.nps
-	HAVING sum(c.n) <> 0 OR sum(c.sat_n) <> 0 OR sum(c.sat_sum) <> 0 OR sum(c.completed_n) <> 0
-	    OR sum(c.sentiment_n) <> 0 OR sum(c.sentiment_sum) <> 0`
+	) AS d
+	GROUP BY GROUPING SETS ((status, nps), (carrier_id, source, status, nps), (day, carrier_id, status, nps),
+	                        (month, carrier_id, source, status, nps), (day, status, nps))
+	HAVING sum(n) <> 0 OR sum(sat_n) <> 0 OR sum(sat_sum) <> 0 OR sum(completed_n) <> 0 OR sum(sentiment_n) <> 0 OR sum(sentiment_sum) <> 0`
 }
 
 // facets sums what is counted by the keys of facet_rollup. An id that is neither an attribute nor a value of one is always kept.
@@ -99,6 +91,7 @@ func facets(counted string) string {
 		FROM (
 			SELECT date_trunc('month', c.day::timestamp)::date AS month, nps, value_ids, value_n, value_sat_n, value_sat_sum
 			FROM (` + counted + `) AS c
+			WHERE value_ids IS NOT NULL
 			OFFSET 0 -- or the month would be computed for each value again
 		) AS d
 		CROSS JOIN LATERAL unnest(d.value_ids) AS u (value_id)

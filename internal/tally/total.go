@@ -46,6 +46,9 @@ func TotalSQL(g Grain, org string, where func(alias string) (string, error)) (st
 			WHERE d.organization_id = ` + org + ` AND d.xid >= ` + boundSQL(org) + ` AND (` + delta + `)), 0))::bigint`, nil
 }
 
+// AboutSQL is about how many records the organization $1 has: what is folded.
+const AboutSQL = `SELECT coalesce(sum(n), 0)::bigint FROM feedback_rollup WHERE organization_id = $1 AND grain = 1`
+
 // boundSQL is the transaction before which everything is folded.
 func boundSQL(org string) string {
 	return `coalesce((SELECT bound FROM tally_fold WHERE organization_id = ` + org + `), '0'::xid8)`
