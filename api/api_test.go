@@ -85,7 +85,7 @@ func TestOperationsListTheirRefusals(t *testing.T) {
 		if op.RequestBody != nil {
 			want = append(want, "413", "415")
 		}
-		if op.RequestBody != nil || len(op.Parameters) > 0 {
+		if (op.RequestBody != nil || len(op.Parameters) > 0) && !streams(op) {
 			want = append(want, "422")
 		}
 		for _, status := range want {
@@ -96,11 +96,14 @@ func TestOperationsListTheirRefusals(t *testing.T) {
 	})
 }
 
+// streams says whether an operation takes and answers lines, each of which is refused by itself.
+func streams(op *openapi3.Operation) bool { return op.Extensions["x-stream"] == true }
+
 // A body comes as JSON or as either kind of form, always with the same fields.
 func TestBodiesComeInThreeForms(t *testing.T) {
 	t.Parallel()
 	eachOperation(load(t), func(name string, op *openapi3.Operation) {
-		if op.RequestBody == nil {
+		if op.RequestBody == nil || streams(op) {
 			return
 		}
 		content := op.RequestBody.Value.Content

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -72,9 +73,15 @@ func (s *Server) createBatch(w http.ResponseWriter, r *http.Request, _ account.P
 
 // createChunk writes the lines of a chunk and returns their results. It holds a place only while it writes. A stream can take hours: every
 // chunk asks anew whether the token is good and the service is there, waits for its share of the rate, and for a place.
-func (s *Server) createChunk(ctx context.Context, x *exchange, r *http.Request, c *chunk) ([]byte, error) {
+func (s *Server) createChunk(ctx context.Context, x *exchange, r *http.Request, c *chunk) (results []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
+	// A panic would end the request while others still read and send for it.
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic while writing: %T", p)
+		}
+	}()
 	p, err := s.Accounts.Authenticate(ctx, bearer(r))
 	if err != nil {
 		return nil, err
