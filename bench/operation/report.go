@@ -190,4 +190,10 @@ rows of feedback and history, and their deltas; what is selected is known to it.
 on a fresh copy, in turn, with the same two processes beside it, which fold what the operation leaves while it runs, and what plain SQL leaves
 afterwards. The pace is that of the fastest round; the processor time is PostgreSQL's, of all its processes, in the cheapest round.
 
+On one connection, without the service, the statements of an operation cost about what plain SQL costs (attaching to 60,000 feedback, one run: 35 µs of
+processor time each against 33). What an operation loses it loses beside the running service. Samples taken in other runs of the same changes say where
+to look, not how much it is: in every eighth (attributes) or twelfth (status) PostgreSQL waited for the worker between two statements, and beside it the
+index's pending list was cleaned, deltas were folded and, with others listing, dead rows were vacuumed, on the same cores. Plain SQL has most of that still
+before it when it is done.
+
 `
