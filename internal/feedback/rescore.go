@@ -151,16 +151,20 @@ WITH new AS (
 ), delta AS (
     INSERT INTO feedback_delta (organization_id, carrier_id, day, source, status, nps, n, sat_n, sat_sum, completed_n,
                                 sentiment_n, sentiment_sum, value_ids, value_n, value_sat_n, value_sat_sum)
-    SELECT $1, c.carrier_id, c.day, c.source, c.status, coalesce(s.nps, 0), s.n, s.n * (s.satisfaction IS NOT NULL)::int,
-           s.n * coalesce(s.satisfaction, 0), s.n * (c.completed_at IS NOT NULL)::int, s.n * (s.sentiment IS NOT NULL)::int,
-           s.n * coalesce(s.sentiment, 0), c.attribute_value_ids || s.read_ids, s.n, s.n * (s.satisfaction IS NOT NULL)::int,
-           s.n * coalesce(s.satisfaction, 0)
-    FROM changed c
-    CROSS JOIN LATERAL (VALUES
-        (-1, c.nps_profile, c.satisfaction, c.sentiment, c.read_ids),
-        (1, c.new_nps_profile, c.new_satisfaction, c.new_sentiment, c.new_topic_ids || c.new_answer_ids)
-    ) AS s (n, nps, satisfaction, sentiment, read_ids)
-    WHERE c.differs
+    SELECT $1, carrier_id, day, source, status, coalesce(nps, 0), n, n * (satisfaction IS NOT NULL)::int, n * coalesce(satisfaction, 0),
+           n * (completed_at IS NOT NULL)::int, n * (sentiment IS NOT NULL)::int, n * coalesce(sentiment, 0),
+           attribute_value_ids || read_ids, n, n * (satisfaction IS NOT NULL)::int, n * coalesce(satisfaction, 0)
+    FROM (
+        SELECT -1 AS n, carrier_id, day, source, status, completed_at, attribute_value_ids,
+               nps_profile AS nps, satisfaction, sentiment, read_ids
+        FROM changed
+        WHERE differs
+        UNION ALL
+        SELECT 1, carrier_id, day, source, status, completed_at, attribute_value_ids,
+               new_nps_profile, new_satisfaction, new_sentiment, new_topic_ids || new_answer_ids
+        FROM changed
+        WHERE differs
+    ) AS counted
 )
 SELECT count(*) FROM (SELECT id FROM changed WHERE differs UNION SELECT id FROM content) AS touched`
 
@@ -194,10 +198,10 @@ WITH old AS MATERIALIZED (
 ), delta AS (
     INSERT INTO feedback_delta (organization_id, carrier_id, day, source, status, nps, n, sat_n, sat_sum, completed_n,
                                 sentiment_n, sentiment_sum, value_ids, value_n, value_sat_n, value_sat_sum)
-    SELECT $1, c.carrier_id, s.day, c.source, c.status, c.nps, s.n, s.n * (c.satisfaction IS NOT NULL)::int,
+    SELECT $1, c.carrier_id, CASE s.n WHEN 1 THEN c.new_day ELSE c.day END, c.source, c.status, c.nps, s.n, s.n * (c.satisfaction IS NOT NULL)::int,
            s.n * coalesce(c.satisfaction, 0), s.n * (c.completed_at IS NOT NULL)::int, s.n * (c.sentiment IS NOT NULL)::int,
            s.n * coalesce(c.sentiment, 0), c.value_ids, s.n, s.n * (c.satisfaction IS NOT NULL)::int, s.n * coalesce(c.satisfaction, 0)
     FROM changed c
-    CROSS JOIN LATERAL (VALUES (-1, c.day), (1, c.new_day)) AS s (n, day)
+    CROSS JOIN (VALUES (-1), (1)) AS s (n)
 )
 SELECT count(*) FROM changed`
