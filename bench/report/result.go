@@ -24,22 +24,26 @@ func (r *result) tables() []rig.Table {
 	whole := rig.Table{Title: "A prefilled report", Rows: [][]string{{"over", "feedback", "p50", "of 10 k", "p99", "of 10 k", "runs"}}}
 	for _, m := range r.whole {
 		few, many := m.spans[0], m.spans[1]
-		over := m.Name
-		if many.Status == http.StatusUnprocessableEntity {
-			over += " (answered 422: too broad)"
-		}
 		whole.Rows = append(whole.Rows, []string{
-			over, rig.Thousands(many.Matches), rig.Span(many.P50), rig.Span(few.P50), rig.Span(many.P99), rig.Span(few.P99), fmt.Sprint(many.Runs),
+			m.Name + many.note(), rig.Thousands(many.Matches), rig.Span(many.P50), rig.Span(few.P50), rig.Span(many.P99), rig.Span(few.P99), fmt.Sprint(many.Runs),
 		})
 	}
 	parts := rig.Table{Title: "Its components, each alone and without HTTP", Rows: [][]string{{"over", "component", "p50", "of 10 k", "p99", "of 10 k", "runs"}}}
 	for _, m := range r.parts {
 		few, many := m.spans[0], m.spans[1]
 		parts.Rows = append(parts.Rows, []string{
-			m.Name, m.Part, rig.Span(many.P50), rig.Span(few.P50), rig.Span(many.P99), rig.Span(few.P99), fmt.Sprint(many.Runs),
+			m.Name, m.Part + many.note(), rig.Span(many.P50), rig.Span(few.P50), rig.Span(many.P99), rig.Span(few.P99), fmt.Sprint(many.Runs),
 		})
 	}
 	return []rig.Table{whole, parts, rig.Bars(r.bars())}
+}
+
+// note says where an answer was a refusal.
+func (s span) note() string {
+	if s.Status == http.StatusUnprocessableEntity {
+		return " (refused: too broad)"
+	}
+	return ""
 }
 
 func (r *result) bars() []rig.Bar {

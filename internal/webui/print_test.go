@@ -137,6 +137,9 @@ func TestPrintingLeavesNothing(t *testing.T) { //nolint:paralleltest // it sets 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	// A program that never ends, and neither does the one that it starts.
+	begun := filepath.Join(t.TempDir(), "begun")
+	stuck := recorder(t, `sh -c 'echo >`+begun+`; while :; do sleep 0.1; done' "$out" & wait`)
 	t.Setenv("TMPDIR", dir)
 	clean := func(when string) {
 		t.Helper()
@@ -159,12 +162,15 @@ func TestPrintingLeavesNothing(t *testing.T) { //nolint:paralleltest // it sets 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
-		for running(dir) == "" && ctx.Err() == nil {
+		for {
+			if _, err := os.Stat(begun); err == nil {
+				break
+			}
 			time.Sleep(time.Millisecond)
 		}
 		cancel()
 	}()
-	if _, err := webui.Print(ctx, path, []byte("<p>Hello")); !errors.Is(err, context.Canceled) {
+	if _, err := webui.Print(ctx, stuck, []byte("<p>Hello")); !errors.Is(err, context.Canceled) {
 		t.Errorf("given up: %v", err)
 	}
 	clean("given up")
