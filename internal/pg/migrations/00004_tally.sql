@@ -26,9 +26,8 @@ CREATE TABLE feedback_delta (
 
 CREATE INDEX feedback_delta_fold ON feedback_delta (organization_id, xid);
 
--- One table, five grains, because one set of dimensions per question is small where the full cube is not:
--- 1 status and nps; 2 all dimensions without time; 3 day and all but source; 4 month and all dimensions;
--- 5 day, status and nps, which is what trends are mostly drawn from.
+-- One table, four grains, because one set of dimensions per question is small where the full cube is not:
+-- 1 status and nps; 2 all dimensions without time; 3 day and all but source; 4 month and all dimensions.
 -- A dimension that a grain leaves out is 0, a bucket it leaves out is -infinity.
 CREATE TABLE feedback_rollup (
     organization_id bigint NOT NULL,
@@ -45,7 +44,7 @@ CREATE TABLE feedback_rollup (
     sentiment_n     bigint NOT NULL,
     sentiment_sum   bigint NOT NULL,
     CONSTRAINT feedback_rollup_pkey PRIMARY KEY (organization_id, grain, bucket, carrier_id, source, status, nps),
-    CONSTRAINT feedback_rollup_grain CHECK (grain BETWEEN 1 AND 5)
+    CONSTRAINT feedback_rollup_grain CHECK (grain BETWEEN 1 AND 4)
 ) WITH (fillfactor = 70);
 
 -- Counts per attribute value, topic or closed answer, kept only while an attribute is rolled_up.
