@@ -234,21 +234,21 @@ func TestLanguagesOfCarrierAndOrganization(t *testing.T) {
 	}
 	score(1)
 	score(2)
-	change(analysis.LanguageChange{Language: new(analysis.English)})
+	change(analysis.LanguageChange{Language: analysis.English})
 	if got := score(1); got != 50 {
 		t.Errorf("in English %v", got)
 	}
-	change(analysis.LanguageChange{Carriers: map[int64]analysis.Language{2: analysis.German}})
+	change(analysis.LanguageChange{Carriers: []analysis.CarrierLanguage{{CarrierID: 2, Language: analysis.German}}})
 	if english, german := score(1), score(2); english != 50 || german <= 60 {
 		t.Errorf("in English %v, in German %v", english, german)
 	}
-	if started := change(analysis.LanguageChange{Language: new(analysis.English)}); started != 0 {
+	if started := change(analysis.LanguageChange{Language: analysis.English}); started != 0 {
 		t.Error("nothing changed, but texts are read again")
 	}
 	var form fault.Form
 	_, _, err := c.server.Operations.ChangeLanguages(t.Context(), c.view, feedback.By{},
-		analysis.LanguageChange{Language: new(analysis.Language("tlh")), Carriers: map[int64]analysis.Language{77: analysis.French}}, &form)
-	if !fault.Is(err, fault.ValidationFailed) || !form.Wrong("language") || !form.Wrong("carriers.77") {
+		analysis.LanguageChange{Language: "tlh", Carriers: []analysis.CarrierLanguage{{CarrierID: 77, Language: analysis.French}}}, &form)
+	if !fault.Is(err, fault.ValidationFailed) || !form.Wrong("language") || !form.Wrong("carriers.0.carrier_id") {
 		t.Errorf("refused with %v", err)
 	}
 }
