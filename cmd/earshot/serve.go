@@ -15,6 +15,7 @@ import (
 
 	"earshot/internal/account"
 	"earshot/internal/analysis"
+	"earshot/internal/analysis/provider"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
 	"earshot/internal/feedback"
@@ -22,6 +23,7 @@ import (
 	"earshot/internal/operation"
 	"earshot/internal/optout"
 	"earshot/internal/pg"
+	"earshot/internal/reading"
 	"earshot/internal/report"
 	"earshot/internal/tally"
 	"earshot/internal/webui"
@@ -45,7 +47,8 @@ type serveCmd struct {
 	BulkInRequest    string `env:"EARSHOT_BULK_IN_REQUEST" default:"1000" placeholder:"N" help:"Bulk changes of up to this many feedback are done within the request, larger ones by workers (default ${default})."`
 	BulkWait         string `env:"EARSHOT_BULK_WAIT" default:"25s" help:"How long a bulk change of attributes waits for the workers before it is answered 202 (default ${default})."`
 	UndoFor          string `env:"EARSHOT_UNDO_FOR" default:"168h" help:"How long after its end a bulk change can be undone (default ${default}, seven days)."`
-	DatabaseConns    string `env:"EARSHOT_DATABASE_CONNS" default:"16" placeholder:"N" help:"Most connections to the database, half of them for filters; a few for control come on top. Four requests for each are taken on at once (default ${default})."`
+	providerFlags
+	DatabaseConns string `env:"EARSHOT_DATABASE_CONNS" default:"16" placeholder:"N" help:"Most connections to the database, half of them for filters; a few for control come on top. Four requests for each are taken on at once (default ${default})."`
 }
 
 // settings are the flags, read and checked.
@@ -61,6 +64,7 @@ type settings struct {
 	bulkWait                         time.Duration
 	operations                       operation.Settings
 	traced                           bool
+	provider                         *provider.Provider // nil without one
 }
 
 // check reads every flag and names every mistake.
@@ -102,6 +106,7 @@ func (c *serveCmd) check() (settings, error) {
 		InRequest: m.whole("bulk-in-request", c.BulkInRequest, 0, 10_000),
 		UndoFor:   m.duration("undo-for", c.UndoFor),
 	}
+	s.provider = c.providerFlags.check(&m)
 	s.traced = m.tracing()
 	return s, m.err()
 }
@@ -168,7 +173,14 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 	}
 	loops.Go(func() { tallies.Run(background, log) })
 	if s.role != "api" {
-		workers, err := startWorkers(ctx, s.database, operations, log)
+		var readings *reading.Store
+		if s.provider != nil {
+			if readings, err = reading.NewStore(db, texts, records, s.provider, log); err != nil {
+				return err
+			}
+			loops.Go(func() { readings.Run(background) })
+		}
+		workers, err := startWorkers(ctx, s.database, operations, readings, log)
 		if err != nil {
 			return err
 		}

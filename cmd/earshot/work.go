@@ -13,6 +13,7 @@ import (
 
 	"earshot/internal/operation"
 	"earshot/internal/pg"
+	"earshot/internal/reading"
 )
 
 // workers take jobs from the queue.
@@ -21,11 +22,15 @@ type workers struct {
 	db     *pgxpool.Pool
 }
 
-// jobsAtOnce is how many jobs one process works on at a time: each keeps a core of the database busy.
-const jobsAtOnce = 2
+const (
+	// jobsAtOnce is how many jobs one process works on at a time: each keeps a core of the database busy.
+	jobsAtOnce = 2
+	// readingsAtOnce is how many organizations' texts a provider reads at a time: those jobs mostly wait for it.
+	readingsAtOnce = 4
+)
 
 // startWorkers begins with whatever jobs there are. The queue has connections of its own, so that waiting for jobs takes none from requests.
-func startWorkers(ctx context.Context, s pg.Settings, operations *operation.Store, log *slog.Logger) (*workers, error) {
+func startWorkers(ctx context.Context, s pg.Settings, operations *operation.Store, readings *reading.Store, log *slog.Logger) (*workers, error) {
 	s.MaxConns = 4
 	db, err := pg.Open(ctx, s)
 	if err != nil {
@@ -33,9 +38,14 @@ func startWorkers(ctx context.Context, s pg.Settings, operations *operation.Stor
 	}
 	known := river.NewWorkers()
 	river.AddWorker(known, &operation.Worker{Operations: operations})
+	queues := map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: jobsAtOnce}}
+	if readings != nil {
+		river.AddWorker(known, &reading.Worker{Readings: readings})
+		queues[reading.Queue] = river.QueueConfig{MaxWorkers: readingsAtOnce}
+	}
 	client, err := river.NewClient(riverpgxv5.New(db), &river.Config{
 		Logger:  slog.New(quieter{log.Handler()}),
-		Queues:  map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: jobsAtOnce}},
+		Queues:  queues,
 		Workers: known,
 	})
 	if err == nil {

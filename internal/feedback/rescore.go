@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"earshot/internal/account"
+	"earshot/internal/analysis"
 	"earshot/internal/carrier"
 )
 
@@ -22,10 +23,7 @@ func (s *Store) Rescore(ctx context.Context, tx pgx.Tx, v account.View, ids []in
 	if err != nil {
 		return 0, fmt.Errorf("rescore feedback: %w", err)
 	}
-	var changed int64
-	err = tx.QueryRow(ctx, rescoreSQL, v.Org(), read.ids, read.profiles, read.satisfactions, read.answerIDs, read.items, read.searchTexts,
-		read.sentiments, read.topicIDs, read.versions).
-		Scan(&changed)
+	changed, err := read.write(ctx, tx, v)
 	if err != nil {
 		return 0, fmt.Errorf("rescore feedback: %w", err)
 	}
@@ -73,36 +71,53 @@ func (s *Store) reread(ctx context.Context, tx pgx.Tx, v account.View, ids []int
 		if err := json.Unmarshal(rec.Items, &stored); err != nil {
 			return worth{}, fmt.Errorf("decode items: %w", err)
 		}
-		answers := make([]carrier.Answer, len(stored))
-		items := make([]carrier.Item, len(stored))
-		for i, item := range stored {
-			answers[i] = carrier.Answer{QuestionID: item.Question, OptionID: item.Option, Value: item.Value}
-			items[i] = carrier.Item{QuestionID: item.Question}
-		}
-		rules, err := s.carriers.Known(ctx, v, rec.CarrierID, items)
-		if err != nil {
-			return worth{}, err
-		}
-		d := draft{New: New{CarrierID: rec.CarrierID}, result: rules.Reread(answers)}
 		known := stored
 		if rec.AnalysisVersion < reader.Version {
 			known = nil
 		}
-		if err := d.finish(reader, known); err != nil {
+		d, err := s.again(ctx, v, reader, rec.CarrierID, stored, known)
+		if err != nil {
 			return worth{}, err
 		}
 		d.version = max(d.version, rec.AnalysisVersion)
-		out.ids = append(out.ids, rec.ID)
-		out.profiles = append(out.profiles, optional(d.result.Profile))
-		out.satisfactions = append(out.satisfactions, d.satisfaction)
-		out.answerIDs = append(out.answerIDs, arrayLiteral(d.result.AnswerIDs))
-		out.items = append(out.items, string(d.items))
-		out.searchTexts = append(out.searchTexts, d.searchText)
-		out.sentiments = append(out.sentiments, d.sentiment())
-		out.topicIDs = append(out.topicIDs, arrayLiteral(d.topicIDs))
-		out.versions = append(out.versions, d.version)
+		out.add(rec.ID, d)
 	}
 	return out, nil
+}
+
+// again works out what stored answers are worth by the rules of today. Texts whose spans are known are not read.
+func (s *Store) again(ctx context.Context, v account.View, reader *analysis.Reader, carrierID int64, stored, known []storedItem) (draft, error) {
+	answers := make([]carrier.Answer, len(stored))
+	items := make([]carrier.Item, len(stored))
+	for i, item := range stored {
+		answers[i] = carrier.Answer{QuestionID: item.Question, OptionID: item.Option, Value: item.Value}
+		items[i] = carrier.Item{QuestionID: item.Question}
+	}
+	rules, err := s.carriers.Known(ctx, v, carrierID, items)
+	if err != nil {
+		return draft{}, err
+	}
+	d := draft{New: New{CarrierID: carrierID}, result: rules.Reread(answers)}
+	return d, d.finish(reader, known)
+}
+
+func (w *worth) add(id int64, d draft) {
+	w.ids = append(w.ids, id)
+	w.profiles = append(w.profiles, optional(d.result.Profile))
+	w.satisfactions = append(w.satisfactions, d.satisfaction)
+	w.answerIDs = append(w.answerIDs, arrayLiteral(d.result.AnswerIDs))
+	w.items = append(w.items, string(d.items))
+	w.searchTexts = append(w.searchTexts, d.searchText)
+	w.sentiments = append(w.sentiments, d.sentiment())
+	w.topicIDs = append(w.topicIDs, arrayLiteral(d.topicIDs))
+	w.versions = append(w.versions, d.version)
+}
+
+// write puts it into the records, which must be locked, and returns how many changed.
+func (w *worth) write(ctx context.Context, tx pgx.Tx, v account.View) (changed int64, err error) {
+	err = tx.QueryRow(ctx, rescoreSQL, v.Org(), w.ids, w.profiles, w.satisfactions, w.answerIDs, w.items, w.searchTexts,
+		w.sentiments, w.topicIDs, w.versions).Scan(&changed)
+	return changed, err
 }
 
 // A profile is a key of every count, also of those for attribute values: a record that changes is taken out of all of them and put in again.

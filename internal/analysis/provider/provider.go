@@ -41,6 +41,7 @@ type Config struct {
 var (
 	ErrBudget  = errors.New("the requests of this minute are used up")
 	ErrTooLong = errors.New("the text is longer than is sent")
+	ErrAnswer  = errors.New("the answer cannot be used") // asked again, the endpoint would hardly do better
 )
 
 // attempts is how often a request is made when the endpoint says that it is busy or broken.
@@ -94,7 +95,7 @@ func orElse[T time.Duration | int | int64](value, otherwise T) T {
 }
 
 // Read has a text read. Topics are those it may find, by their names. The language is told to the model and returned as given; it may be
-// zero. The result keeps every promise of analysis.Read, or there is an error: ErrBudget and ErrTooLong before anything was sent.
+// zero. The result keeps every promise of analysis.Read, or there is an error: ErrBudget and ErrTooLong before anything was sent, ErrAnswer for what breaks a promise.
 func (p *Provider) Read(ctx context.Context, text string, lang analysis.Language, topics []analysis.Topic) (analysis.Result, error) {
 	if n := utf8.RuneCountInString(text); n > p.config.MaxText {
 		return analysis.Result{}, ErrTooLong
@@ -111,11 +112,11 @@ func (p *Provider) Read(ctx context.Context, text string, lang analysis.Language
 	}
 	content, err := readEnvelope(answer)
 	if err != nil {
-		return analysis.Result{}, fmt.Errorf("read answer: %w", err)
+		return analysis.Result{}, fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
 	spans, err := readSpans(content, text, topics)
 	if err != nil {
-		return analysis.Result{}, fmt.Errorf("check answer: %w", err)
+		return analysis.Result{}, fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
 	return analysis.Sum(lang, spans), nil
 }

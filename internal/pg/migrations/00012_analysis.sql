@@ -30,3 +30,11 @@ CREATE TABLE analysis_language (
 ALTER TABLE topic
     ADD COLUMN keywords text[] NOT NULL DEFAULT '{}',
     ADD COLUMN exclusions text[] NOT NULL DEFAULT '{}';
+
+-- How far a provider has read an organization's feedback, where one is used. Whoever has it read renews the lease with every record.
+CREATE TABLE analysis_provider (
+    organization_id bigint NOT NULL,
+    read_to         bigint NOT NULL,
+    lease_until     timestamptz NOT NULL,
+    CONSTRAINT analysis_provider_pkey PRIMARY KEY (organization_id)
+) WITH (fillfactor = 50);
