@@ -76,8 +76,12 @@ func (s *Store) AddStarter(ctx context.Context, v account.View, reread Reread) (
 			if named(there, t.Name, 0) || len(there)+len(added) >= MaxTopics {
 				continue
 			}
-			var err error
-			if t.ID, err = insertTopic(ctx, tx, v, t); err != nil {
+			t.ID = 0
+			err := t.check(there, &fault.Form{})
+			if err == nil {
+				t.ID, err = insertTopic(ctx, tx, v, t)
+			}
+			if err != nil {
 				return false, err
 			}
 			added = append(added, t)
@@ -140,7 +144,7 @@ func (s *Store) DeleteTopic(ctx context.Context, v account.View, id int64, rerea
 }
 
 // None, where a language is asked for, takes away the one there is.
-const None Language = "none"
+const None = "none"
 
 // LanguageChange is the languages that texts are to be expected in; what is empty stays. None has each text tell by itself; that of a carrier
 // has it follow the organization again.
@@ -344,8 +348,8 @@ func tidied(words []string, field string, form *fault.Form) []string {
 		case w == "", slices.Contains(kept, w):
 			continue
 		default:
-			if err := c.keyword(w, 0); err != nil {
-				form.Add(at, "cannot be looked for: %v", err)
+			if c.keyword(w, 0) != nil { // the error repeats the word
+				form.Add(at, "must have a word in it, three letters beside a star, and at most %d characters", MaxKeywordLength)
 			}
 		}
 		if kept = append(kept, w); len(kept) > MaxKeywords {

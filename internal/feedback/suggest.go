@@ -14,10 +14,10 @@ import (
 )
 
 // Suggestions are made from the latest texts: of so many feedback, and not much more than so many bytes. That is enough to tell what people
-// speak of, and takes a second at most.
+// speak of, and takes a processor a second at most.
 const (
 	suggestFrom  = 5_000
-	suggestBytes = 2 << 20
+	suggestBytes = 1 << 20
 )
 
 // Suggest returns at most limit phrases that the latest texts of the records that match have in common and no topic covers, and how many

@@ -181,18 +181,8 @@ func TestNewRulesReadFeedbackAgain(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	id := c.create(`{"carrier_id": 1, "source": "email", "items": [{"question_id": 1, "value": "I love it."}]}`).want(http.StatusCreated).id()
-	for _, sql := range []string{
-		`UPDATE analysis SET engine = 0, version = 0, edits = edits + 1 WHERE organization_id = $1`,
-		`UPDATE feedback SET sentiment = NULL, satisfaction = NULL, analysis_version = 0 WHERE organization_id = $1`,
-		`UPDATE feedback_content SET items = '[{"q":1,"v":"I love it.","t":true}]' WHERE organization_id = $1`,
-	} {
-		if _, err := c.server.db.Exec(t.Context(), sql, c.view.Org()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := tally.NewStore(c.server.db).Rebuild(t.Context(), c.view); err != nil {
-		t.Fatal(err)
-	}
+	c.exec(`UPDATE analysis SET engine = 0, version = 0, edits = edits + 1 WHERE organization_id = $1`)
+	c.unread("I love it.")
 	c.server.Texts.Forget()
 	if err := c.server.Operations.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
@@ -211,6 +201,24 @@ func TestNewRulesReadFeedbackAgain(t *testing.T) {
 	wrong, err := tally.NewStore(c.server.db).Verify(t.Context(), c.view)
 	if err != nil || len(wrong) > 0 {
 		t.Errorf("tallies: %v, %v", wrong, err)
+	}
+}
+
+// unread makes feedback with this text what it was before there was any reading.
+func (c *client) unread(text string) {
+	c.t.Helper()
+	c.exec(`UPDATE feedback SET sentiment = NULL, satisfaction = NULL, analysis_version = 0 WHERE organization_id = $1`)
+	c.exec(`UPDATE feedback_content SET items = '[{"q":1,"v":"` + text + `","t":true}]' WHERE organization_id = $1`)
+	if err := tally.NewStore(c.server.db).Rebuild(c.t.Context(), c.view); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// exec runs a statement about the client's organization, $1.
+func (c *client) exec(sql string) {
+	c.t.Helper()
+	if _, err := c.server.db.Exec(c.t.Context(), sql, c.view.Org()); err != nil {
+		c.t.Fatal(err)
 	}
 }
 
