@@ -78,6 +78,14 @@ bench-operation: ## Measure operations on a million feedback, on a PostgreSQL of
 bench-operation-clean: ## Stop the PostgreSQL of bench-operation and remove its data
 	go run ./bench/operation -clean
 
+.PHONY: bench-reading
+bench-reading: ## Measure what reading texts costs creates, and how fast a million are read again (takes about ten minutes and 5 GB)
+	go run ./bench/text
+
+.PHONY: bench-reading-clean
+bench-reading-clean: ## Stop the PostgreSQL of bench-reading and remove its data
+	go run ./bench/text -clean
+
 .PHONY: eval-text
 eval-text: ## Measure how often sentiment is told right, and write the figures into docs/text-analysis.md
 	go test -count=1 -v -run '^TestEvaluation$$' ./internal/analysis -eval

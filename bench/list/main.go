@@ -10,30 +10,15 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
+	"earshot/bench/corpus"
 	"earshot/bench/rig"
 )
 
 // reportFile is where a full run leaves its figures.
 const reportFile = "docs/benchmarks-list.md"
-
-// settings are what the server runs with beyond PostgreSQL's defaults. Nothing is lost in a crash: fsync is on. With the minimal
-// WAL level a table that is filled in the transaction that emptied it is written once and synced, instead of twice; reading
-// does not notice. The planner's settings are those of a fresh installation.
-var settings = [][2]string{
-	{"shared_buffers", "4GB"},
-	{"maintenance_work_mem", "1GB"},
-	{"fsync", "on"},
-	{"synchronous_commit", "on"},
-	{"wal_level", "minimal"},
-	{"max_wal_senders", "0"},
-	{"max_wal_size", "8GB"},
-	{"checkpoint_timeout", "15min"},
-	{"checkpoint_completion_target", "0.9"},
-}
 
 type options struct {
 	size  int
@@ -46,9 +31,9 @@ type options struct {
 
 func main() {
 	var o options
-	flag.IntVar(&o.size, "size", full, "feedback in the large organization")
+	flag.IntVar(&o.size, "size", corpus.Full, "feedback in the large organization")
 	flag.StringVar(&o.only, "only", "", "measure only queries whose name contains this")
-	flag.IntVar(&o.port, "port", 5477, "port for the PostgreSQL server")
+	flag.IntVar(&o.port, "port", corpus.Port, "port for the PostgreSQL server")
 	flag.BoolVar(&o.plans, "plans", false, "print the plan of every statement measured")
 	flag.BoolVar(&o.keep, "keep", false, "measure the data that is there, though the schema has changed since")
 	flag.BoolVar(&o.clean, "clean", false, "stop the server and remove its data")
@@ -62,7 +47,7 @@ func main() {
 }
 
 func run(ctx context.Context, o options) (err error) {
-	s, err := rig.NewServer(o.port, settings)
+	s, err := rig.NewServer(o.port, corpus.Settings)
 	if err != nil {
 		return err
 	}
@@ -72,21 +57,18 @@ func run(ctx context.Context, o options) (err error) {
 	if o.clean {
 		return s.Remove(ctx)
 	}
-	if o.size < 10*small {
-		return fmt.Errorf("-size must be at least %d", 10*small)
-	}
 	load := rig.LoadAverage()
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
 	// A fast stop is a clean one: the next run finds the data without recovery. It must happen after an interrupt, too.
 	defer func() { err = errors.Join(err, s.Stop(context.WithoutCancel(ctx))) }()
-	built, err := build(ctx, s, o.size, o.keep)
+	built, err := corpus.Build(ctx, s, o.size, o.keep)
 	if err != nil {
 		return fmt.Errorf("build the data: %w", err)
 	}
 	r := report{Options: o, Built: built, Date: time.Now().UTC()}
-	if r.Machine, err = rig.Describe(ctx, s.URL(built.main)); err != nil {
+	if r.Machine, err = rig.Describe(ctx, s.URL(built.Main)); err != nil {
 		return err
 	}
 	r.Machine.Load = load
@@ -94,13 +76,8 @@ func run(ctx context.Context, o options) (err error) {
 		return fmt.Errorf("measure: %w", err)
 	}
 	fmt.Print(r.text())
-	if o.size != full || o.only != "" || built.stale {
+	if o.size != corpus.Full || o.only != "" || built.Stale {
 		return nil
 	}
 	return os.WriteFile(reportFile, []byte(r.markdown()), 0o644)
-}
-
-// progress tells whoever waits what is happening; results go to stdout, this does not.
-func progress(format string, args ...any) {
-	fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), strings.TrimSpace(fmt.Sprintf(format, args...)))
 }

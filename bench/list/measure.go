@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"earshot/bench/corpus"
 	"earshot/bench/rig"
 	"earshot/internal/feedback"
 	"earshot/internal/fql"
@@ -42,7 +43,7 @@ type pair struct {
 func (r *report) measure(ctx context.Context, s *rig.Server) error {
 	var orgs [4]*organization
 	for i, where := range [][2]string{
-		{r.Built.main, nameSmall}, {r.Built.main, nameLarge}, {r.Built.alone, nameTiny}, {r.Built.main, nameTiny},
+		{r.Built.Main, corpus.NameSmall}, {r.Built.Main, corpus.NameLarge}, {r.Built.Alone, corpus.NameTiny}, {r.Built.Main, corpus.NameTiny},
 	} {
 		o, closeAll, err := openOrganization(ctx, s.URL(where[0]), where[1])
 		defer closeAll()
@@ -110,7 +111,7 @@ func compare(ctx context.Context, q query, page string, orgs [2]*organization, p
 		p.figs[i].P50 = took[i][len(took[i])/2]
 		p.figs[i].P99 = took[i][(len(took[i])*99+99)/100-1]
 	}
-	progress("%s, %s page: %s against %s", q.name, page, p.figs[0].P50, p.figs[1].P50)
+	rig.Progress("%s, %s page: %s against %s", q.name, page, p.figs[0].P50, p.figs[1].P50)
 	return p, nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"earshot/bench/corpus"
 	"earshot/internal/account"
 	"earshot/internal/analysis"
 	"earshot/internal/carrier"
@@ -35,12 +36,12 @@ var queries = []query{
 	}, slow, false},
 	{"30 days", always(`[{"TimePeriod":{"$eq":"date_last_30_days"}}]`), slow, false},
 	{"satisfaction range", always(`[{"Satisfaction":{"$btw":[30,45]}}]`), 300 * time.Millisecond, false},
-	{"attribute 0.01 %", attribute(plan, plans[0]), slow, false},
-	{"attribute 1 %", attribute(plan, plans[1]), slow, true},
-	{"attribute 30 %", attribute(plan, plans[2]), slow, true},
+	{"attribute 0.01 %", attribute(corpus.Plan, corpus.Plans[0]), slow, false},
+	{"attribute 1 %", attribute(corpus.Plan, corpus.Plans[1]), slow, true},
+	{"attribute 30 %", attribute(corpus.Plan, corpus.Plans[2]), slow, true},
 	{"two attributes and status", always(`[{"Attribute":{"name":"plan","$eq":"plus"}},{"Attribute":{"name":"city","$eq":"City 004"}},{"Status":{"$eq":"todo"}}]`), slow, true},
-	{"text, rare word", always(`[{"Text":{"$like":"` + rareWord + `"}}]`), slow, true},
-	{"text, common word", always(`[{"Text":{"$like":"` + commonWord + `"}}]`), 6 * time.Second, true},
+	{"text, rare word", always(`[{"Text":{"$like":"` + corpus.RareWord + `"}}]`), slow, true},
+	{"text, common word", always(`[{"Text":{"$like":"` + corpus.CommonWord + `"}}]`), 6 * time.Second, true},
 }
 
 const slow = 1500 * time.Millisecond
@@ -89,7 +90,7 @@ func openOrganization(ctx context.Context, url, name string) (o *organization, c
 		return nil, closeAll, err
 	}
 	o.view = account.Whole(org.ID)
-	list, _, err := carrier.NewStore(pools[0]).List(ctx, o.view, carriers/2, 1)
+	list, _, err := carrier.NewStore(pools[0]).List(ctx, o.view, corpus.Carriers/2, 1)
 	if err != nil {
 		return nil, closeAll, err
 	}

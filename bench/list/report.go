@@ -5,13 +5,14 @@ import (
 	"strings"
 	"time"
 
+	"earshot/bench/corpus"
 	"earshot/bench/rig"
 )
 
 // report is everything a run found.
 type report struct {
 	Options    options
-	Built      built
+	Built      corpus.Built
 	Machine    rig.Machine
 	Date       time.Time
 	Sizes      []pair // the small organization against the large one
@@ -65,7 +66,7 @@ func (r *report) header() []string {
 
 func (r *report) command() string {
 	command := "make bench-list"
-	if r.Options.size != full {
+	if r.Options.size != corpus.Full {
 		command = fmt.Sprintf("go run ./bench/list -size %d", r.Options.size)
 	}
 	return command

@@ -61,11 +61,8 @@ func main() {
 // bench is what every run needs.
 type bench struct {
 	options
-	dir    string // for what is left behind
-	binary string
-	server string // URL of a database to make others from
-
-	processes []*process
+	program *rig.Program
+	server  string // URL of a database to make others from
 }
 
 // runs are what there is to look at.
@@ -98,14 +95,10 @@ func run(ctx context.Context, o options) (err error) {
 		defer func() { err = errors.Join(err, s.Stop(context.WithoutCancel(ctx))) }()
 		b.server = s.URL("postgres")
 	}
-	if b.dir, err = os.MkdirTemp("", "earshot-load"); err != nil {
+	if b.program, err = rig.Compile(ctx); err != nil {
 		return err
 	}
-	defer os.RemoveAll(b.dir) //nolint:errcheck // it is a temporary directory
-	if b.binary, err = build(ctx, b.dir); err != nil {
-		return err
-	}
-	defer b.kill()
+	defer func() { err = errors.Join(err, b.program.Remove()) }()
 	r := report{options: o, Date: time.Now().UTC()}
 	if r.Machine, err = rig.Describe(ctx, b.server); err != nil {
 		return err
@@ -116,7 +109,7 @@ func run(ctx context.Context, o options) (err error) {
 		if !strings.Contains(step.name, o.only) {
 			continue
 		}
-		progress("%s", step.name)
+		rig.Progress("%s", step.name)
 		found, err := step.run(b, ctx)
 		if err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
@@ -148,7 +141,7 @@ func (b *bench) fresh(ctx context.Context, name string) (address string, drop fu
 	u.Path = "/" + name
 	return u.String(), func() {
 		if err := b.admin(context.WithoutCancel(ctx), `DROP DATABASE `+name+` WITH (FORCE)`); err != nil {
-			progress("%v", err)
+			rig.Progress("%v", err)
 		}
 	}, nil
 }
@@ -178,9 +171,4 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// progress tells whoever waits what is happening; results go to stdout, this does not.
-func progress(format string, args ...any) {
-	fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), strings.TrimSpace(fmt.Sprintf(format, args...)))
 }

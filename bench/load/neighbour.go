@@ -28,13 +28,13 @@ var vocabulary = strings.Fields(`delivery service staff price quality order webs
 	battery screen cable printer carpet mirror blanket bicycle jacket saucepan cupboard mattress lantern hammer ladder curtain doorbell`)
 
 // heavy is a list whose total has two terms, for which most texts have to be read.
-func (o organization) heavy() []byte {
-	return request("GET", "/v4/feedback?per_page=1&fql="+url.QueryEscape(`[{"Text":{"$like":"delivery"}},{"Text":{"$nlike":"refund"}}]`), o.Token, "")
+func heavy(o rig.Organization) []byte {
+	return rig.Request("GET", "/v4/feedback?per_page=1&fql="+url.QueryEscape(`[{"Text":{"$like":"delivery"}},{"Text":{"$nlike":"refund"}}]`), o.Token, "")
 }
 
 // settle gives an organization as many feedback as it should have.
-func (b *bench) settle(ctx context.Context, database string, p *process, org organization, size int) error {
-	c, err := dial(ctx, p.address)
+func (b *bench) settle(ctx context.Context, database string, p *rig.Process, org rig.Organization, size int) error {
+	c, err := rig.Dial(ctx, p.Address)
 	if err != nil {
 		return err
 	}
@@ -45,8 +45,8 @@ func (b *bench) settle(ctx context.Context, database string, p *process, org org
 		for i := range words {
 			words[i] = vocabulary[random.IntN(len(vocabulary))]
 		}
-		a, err := c.do(org.create(strings.Join(words, " ")))
-		if err := a.want(201, err); err != nil {
+		a, err := c.Do(org.Create(strings.Join(words, " ")))
+		if err := a.Want(201, err); err != nil {
 			return err
 		}
 	}
@@ -65,40 +65,40 @@ func (b *bench) settle(ctx context.Context, database string, p *process, org org
 		`SELECT setval('feedback_id', (SELECT max(id) FROM feedback))`, `VACUUM (ANALYZE) feedback, feedback_content`); err != nil {
 		return err
 	}
-	_, err = b.command(ctx, database, "verify", "--repair") // or the totals of the copies would be missing
+	_, err = b.program.Run(ctx, database, "verify", "--repair") // or the totals of the copies would be missing
 	return err
 }
 
 // crowd asks for heavy counts on all its connections until stop is called, which returns how long those took that were answered. Like people
 // who close a page, it does not wait for the others.
-func crowd(ctx context.Context, address string, org organization) (stop func() (took times, refused int, err error)) {
+func crowd(ctx context.Context, address string, org rig.Organization) (stop func() (took rig.Times, refused int, err error)) {
 	var (
 		clients sync.WaitGroup
 		mu      sync.Mutex
-		all     times
+		all     rig.Times
 		shed    int
 		failed  error
 	)
 	ctx, leave := context.WithCancel(ctx)
-	ask := org.heavy()
+	ask := heavy(org)
 	for range neighbours {
 		clients.Go(func() {
-			c, err := dial(ctx, address)
+			c, err := rig.Dial(ctx, address)
 			if err == nil {
 				defer context.AfterFunc(ctx, func() { _ = c.Close() })()
 			}
 			for err == nil {
-				var a answer
+				var a rig.Answer
 				began := time.Now()
-				a, err = c.do(ask)
+				a, err = c.Do(ask)
 				mu.Lock()
 				switch {
-				case err == nil && a.status == 200:
+				case err == nil && a.Status == 200:
 					all = append(all, time.Since(began))
-				case err == nil && (a.status == 503 || a.status == 422): // no place, or longer than a statement may take
+				case err == nil && (a.Status == 503 || a.Status == 422): // no place, or longer than a statement may take
 					shed++
 				default:
-					err = a.want(200, err)
+					err = a.Want(200, err)
 				}
 				mu.Unlock()
 			}
@@ -109,7 +109,7 @@ func crowd(ctx context.Context, address string, org organization) (stop func() (
 			}
 		})
 	}
-	return func() (times, int, error) {
+	return func() (rig.Times, int, error) {
 		leave()
 		clients.Wait()
 		return all, shed, failed
@@ -121,27 +121,27 @@ const beat = 10 * time.Millisecond
 
 // trickle creates at a steady pace for a while, each on the beat whether the one before is answered or not, and returns how long each took.
 // One that is not answered 201 is an error.
-func (p *process) trickle(ctx context.Context, org organization, length time.Duration) (took times, err error) {
+func trickle(ctx context.Context, address string, org rig.Organization, length time.Duration) (took rig.Times, err error) {
 	const hands = 16
 	var (
 		clients sync.WaitGroup
 		mu      sync.Mutex
 		next    atomic.Int64
 	)
-	text := org.create(opinion)
+	text := org.Create(rig.Opinion)
 	began := time.Now()
 	for range hands {
 		clients.Go(func() {
-			c, failed := dial(ctx, p.address)
+			c, failed := rig.Dial(ctx, address)
 			for failed == nil {
 				due := began.Add(time.Duration(next.Add(1)) * beat)
 				if due.Sub(began) > length {
 					break
 				}
 				time.Sleep(time.Until(due))
-				var a answer
-				a, failed = c.do(text)
-				failed = a.want(201, failed)
+				var a rig.Answer
+				a, failed = c.Do(text)
+				failed = a.Want(201, failed)
 				mu.Lock()
 				took = append(took, time.Since(due))
 				mu.Unlock()
@@ -159,55 +159,55 @@ func (p *process) trickle(ctx context.Context, org organization, length time.Dur
 }
 
 // once sends a request three times and returns how long the quickest answer took.
-func (p *process) once(ctx context.Context, text []byte) (time.Duration, error) {
-	c, err := dial(ctx, p.address)
+func once(ctx context.Context, address string, text []byte) (time.Duration, error) {
+	c, err := rig.Dial(ctx, address)
 	if err != nil {
 		return 0, err
 	}
 	defer c.Close() //nolint:errcheck // all of it was read
-	var took times
+	var took rig.Times
 	for range 3 {
 		sent := time.Now()
-		a, err := c.do(text)
-		if err := a.want(200, err); err != nil {
+		a, err := c.Do(text)
+		if err := a.Want(200, err); err != nil {
 			return 0, err
 		}
 		took = append(took, time.Since(sent))
 	}
-	return took.at(0), nil
+	return took.At(0), nil
 }
 
 // street is a server with the two organizations.
 type street struct {
-	*process
-	quiet, noisy organization
+	*rig.Process
+	quiet, noisy rig.Organization
 	count        time.Duration // what one heavy count takes, alone
 }
 
 func (b *bench) street(ctx context.Context, database string, size int) (s street, err error) {
-	if s.quiet, err = b.organization(ctx, database, "Quiet"); err != nil {
+	if s.quiet, err = b.program.Organization(ctx, database, "Quiet"); err != nil {
 		return s, err
 	}
-	if s.noisy, err = b.organization(ctx, database, "Noisy"); err != nil {
+	if s.noisy, err = b.program.Organization(ctx, database, "Noisy"); err != nil {
 		return s, err
 	}
-	if s.process, err = b.serve(ctx, database, ""); err != nil {
+	if s.Process, err = b.program.Serve(ctx, database, ""); err != nil {
 		return s, err
 	}
-	if err := b.settle(ctx, database, s.process, s.noisy, size); err != nil {
+	if err := b.settle(ctx, database, s.Process, s.noisy, size); err != nil {
 		return s, fmt.Errorf("build the neighbour's data: %w", err)
 	}
-	if s.count, err = s.once(ctx, s.noisy.heavy()); err != nil {
+	if s.count, err = once(ctx, s.Address, heavy(s.noisy)); err != nil {
 		return s, err
 	}
-	_, err = s.trickle(ctx, s.quiet, time.Second) // to warm up
+	_, err = trickle(ctx, s.Address, s.quiet, time.Second) // to warm up
 	return s, err
 }
 
 // round is what was found in one turn without the neighbour and one with it.
 type round struct {
-	alone, beside times
-	counts        times
+	alone, beside rig.Times
+	counts        rig.Times
 	refused       int
 }
 
@@ -215,14 +215,14 @@ func (s street) round(ctx context.Context, phase time.Duration) (r round, err er
 	if err := pause(ctx, settling); err != nil {
 		return r, err
 	}
-	if r.alone, err = s.trickle(ctx, s.quiet, phase); err != nil {
+	if r.alone, err = trickle(ctx, s.Address, s.quiet, phase); err != nil {
 		return r, err
 	}
-	stop := crowd(ctx, s.address, s.noisy)
+	stop := crowd(ctx, s.Address, s.noisy)
 	if err := pause(ctx, settling); err != nil {
 		return r, err
 	}
-	r.beside, err = s.trickle(ctx, s.quiet, phase)
+	r.beside, err = trickle(ctx, s.Address, s.quiet, phase)
 	var failed error
 	r.counts, r.refused, failed = stop()
 	return r, errors.Join(err, failed)
@@ -230,9 +230,9 @@ func (s street) round(ctx context.Context, phase time.Duration) (r round, err er
 
 func (r round) row(name string) []string {
 	return []string{
-		name, fmt.Sprint(len(r.alone)), rig.Span(r.alone.at(0.5)), rig.Span(r.alone.at(0.99)),
-		fmt.Sprint(len(r.beside)), rig.Span(r.beside.at(0.5)), rig.Span(r.beside.at(0.99)),
-		fmt.Sprintf("%.2f", float64(r.beside.at(0.99))/float64(r.alone.at(0.99))), fmt.Sprint(len(r.counts)), rig.Span(r.counts.at(0.5)), fmt.Sprint(r.refused),
+		name, fmt.Sprint(len(r.alone)), rig.Span(r.alone.At(0.5)), rig.Span(r.alone.At(0.99)),
+		fmt.Sprint(len(r.beside)), rig.Span(r.beside.At(0.5)), rig.Span(r.beside.At(0.99)),
+		fmt.Sprintf("%.2f", float64(r.beside.At(0.99))/float64(r.alone.At(0.99))), fmt.Sprint(len(r.counts)), rig.Span(r.counts.At(0.5)), fmt.Sprint(r.refused),
 	}
 }
 
@@ -251,7 +251,7 @@ func (b *bench) noisyNeighbour(ctx context.Context) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	defer s.stop() //nolint:errcheck // it is not what is looked at
+	defer s.Stop() //nolint:errcheck // it is not what is looked at
 	title := fmt.Sprintf("Creates of an organization alone, and beside one that counts on %d connections; one such count alone takes %s", neighbours, rig.Span(s.count))
 	t := rig.Table{Title: title, Rows: [][]string{{
 		"round", "creates alone", "p50", "p99", "creates beside", "p50", "p99", "ratio of p99", "counts answered", "p50", "counts refused",
@@ -271,7 +271,7 @@ func (b *bench) noisyNeighbour(ctx context.Context) (outcome, error) {
 		tables: []rig.Table{t},
 		rules:  []rig.Bar{some("neighbour: creates answered beside it", len(all.beside)), some("neighbour: heavy counts answered", len(all.counts))},
 		bars: []rig.Bar{
-			rig.Ratio("neighbour: p99 of creates beside it against alone", float64(all.beside.at(0.99)), float64(all.alone.at(0.99)), 2),
+			rig.Ratio("neighbour: p99 of creates beside it against alone", float64(all.beside.At(0.99)), float64(all.alone.At(0.99)), 2),
 		},
 	}, nil
 }

@@ -24,29 +24,29 @@ const surplus = 3
 // flood is what became of creates that were sent at a rate.
 type flood struct {
 	mu       sync.Mutex
-	accepted times
-	refused  times
-	late     times // how long after they were due they were sent: what the clients themselves could not keep up with
-	silent   int   // refusals that did not say when to come again
+	accepted rig.Times
+	refused  rig.Times
+	late     rig.Times // how long after they were due they were sent: what the clients themselves could not keep up with
+	silent   int       // refusals that did not say when to come again
 	others   int
 	failed   error
 }
 
 // saturate creates on as many connections as there are places, one after the other on each, and returns how many a second were done.
-func saturate(ctx context.Context, address string, org organization, length time.Duration) (rate float64, err error) {
+func saturate(ctx context.Context, address string, org rig.Organization, length time.Duration) (rate float64, err error) {
 	var (
 		clients sync.WaitGroup
 		done    atomic.Int64
 		mu      sync.Mutex
 	)
-	text := org.create(opinion)
+	text := org.Create(rig.Opinion)
 	end := time.Now().Add(length)
 	for range writePlaces {
 		clients.Go(func() {
-			c, failed := dial(ctx, address)
+			c, failed := rig.Dial(ctx, address)
 			for failed == nil && time.Now().Before(end) {
-				var a answer
-				if a, failed = c.do(text); failed == nil && a.status == 201 {
+				var a rig.Answer
+				if a, failed = c.Do(text); failed == nil && a.Status == 201 {
 					done.Add(1)
 				}
 			}
@@ -63,24 +63,24 @@ func saturate(ctx context.Context, address string, org organization, length time
 }
 
 // pour sends creates at a rate, each when it is due.
-func pour(ctx context.Context, address string, org organization, rate float64, length time.Duration) (*flood, error) {
+func pour(ctx context.Context, address string, org rig.Organization, rate float64, length time.Duration) (*flood, error) {
 	f := &flood{}
 	var clients sync.WaitGroup
 	var next atomic.Int64
-	text := org.create(opinion)
+	text := org.Create(rig.Opinion)
 	began := time.Now()
 	for range channels {
 		clients.Go(func() {
-			c, err := dial(ctx, address)
+			c, err := rig.Dial(ctx, address)
 			for err == nil {
 				due := time.Duration(float64(next.Add(1)) / rate * float64(time.Second))
 				if due > length {
 					break
 				}
 				time.Sleep(due - time.Since(began))
-				var a answer
+				var a rig.Answer
 				sent := time.Now()
-				if a, err = c.do(text); err == nil {
+				if a, err = c.Do(text); err == nil {
 					f.note(a, time.Since(sent), sent.Sub(began)-due)
 				}
 			}
@@ -96,16 +96,16 @@ func pour(ctx context.Context, address string, org organization, rate float64, l
 	return f, f.failed
 }
 
-func (f *flood) note(a answer, took, late time.Duration) {
+func (f *flood) note(a rig.Answer, took, late time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.late = append(f.late, late)
-	switch a.status {
+	switch a.Status {
 	case 201:
 		f.accepted = append(f.accepted, took)
 	case 503:
 		f.refused = append(f.refused, took)
-		if !a.retry {
+		if !a.Retry {
 			f.silent++
 		}
 	default:
@@ -114,14 +114,14 @@ func (f *flood) note(a answer, took, late time.Duration) {
 }
 
 // watch reads the memory of a process until stop is called, which returns the most it had.
-func (p *process) watch() (stop func() int64) {
+func watch(p *rig.Process) (stop func() int64) {
 	done, most := make(chan struct{}), make(chan int64)
 	go func() {
 		tick := time.NewTicker(50 * time.Millisecond)
 		defer tick.Stop()
 		var high int64
 		for {
-			if n, err := p.memory(); err == nil {
+			if n, err := p.Memory(); err == nil {
 				high = max(high, n)
 			}
 			select {
@@ -139,8 +139,8 @@ func (p *process) watch() (stop func() int64) {
 }
 
 // recovered creates one after the other until one takes no longer than is normal, and returns after how long that was.
-func recovered(ctx context.Context, address string, org organization, normal time.Duration) (time.Duration, error) {
-	c, err := dial(ctx, address)
+func recovered(ctx context.Context, address string, org rig.Organization, normal time.Duration) (time.Duration, error) {
+	c, err := rig.Dial(ctx, address)
 	if err != nil {
 		return 0, err
 	}
@@ -148,8 +148,8 @@ func recovered(ctx context.Context, address string, org organization, normal tim
 	began := time.Now()
 	for {
 		sent := time.Now()
-		a, err := c.do(org.create(opinion))
-		if err != nil || a.status == 201 && time.Since(sent) <= normal || time.Since(began) > patience {
+		a, err := c.Do(org.Create(rig.Opinion))
+		if err != nil || a.Status == 201 && time.Since(sent) <= normal || time.Since(began) > rig.Patience {
 			return time.Since(began), err
 		}
 	}
@@ -166,39 +166,39 @@ func (b *bench) overload(ctx context.Context) (outcome, error) {
 		return outcome{}, err
 	}
 	defer drop()
-	org, err := b.organization(ctx, database, "Acme")
+	org, err := b.program.Organization(ctx, database, "Acme")
 	if err != nil {
 		return outcome{}, err
 	}
-	p, err := b.serve(ctx, database, "")
+	p, err := b.program.Serve(ctx, database, "")
 	if err != nil {
 		return outcome{}, err
 	}
-	defer p.stop() //nolint:errcheck // it is not what is looked at
-	calm, err := p.trickle(ctx, org, measuring/2)
+	defer p.Stop() //nolint:errcheck // it is not what is looked at
+	calm, err := trickle(ctx, p.Address, org, measuring/2)
 	if err != nil {
 		return outcome{}, err
 	}
-	capacity, err := saturate(ctx, p.address, org, measuring)
+	capacity, err := saturate(ctx, p.Address, org, measuring)
 	if err != nil {
 		return outcome{}, err
 	}
-	before, err := p.memory()
+	before, err := p.Memory()
 	if err != nil {
 		return outcome{}, err
 	}
-	stop := p.watch()
-	f, err := pour(ctx, p.address, org, surplus*capacity, length)
+	stop := watch(p)
+	f, err := pour(ctx, p.Address, org, surplus*capacity, length)
 	if err != nil {
 		return outcome{}, err
 	}
-	normal := max(2*calm.at(0.99), 20*time.Millisecond)
-	back, err := recovered(ctx, p.address, org, normal)
+	normal := max(2*calm.At(0.99), 20*time.Millisecond)
+	back, err := recovered(ctx, p.Address, org, normal)
 	if err != nil {
 		return outcome{}, err
 	}
 	most := stop()
-	after, err := p.memory()
+	after, err := p.Memory()
 	if err != nil {
 		return outcome{}, err
 	}
@@ -206,7 +206,7 @@ func (b *bench) overload(ctx context.Context) (outcome, error) {
 	tables := []rig.Table{
 		{Title: "Three times as many creates as can be done", Rows: [][]string{
 			{"done a second by " + fmt.Sprint(writePlaces) + " clients", "wanted a second", "sent a second", "sent after they were due, p99", "seconds"},
-			{fmt.Sprintf("%.0f", capacity), fmt.Sprintf("%.0f", surplus*capacity), fmt.Sprintf("%.0f", float64(sent)/length.Seconds()), rig.Span(f.late.at(0.99)), fmt.Sprintf("%.0f", length.Seconds())},
+			{fmt.Sprintf("%.0f", capacity), fmt.Sprintf("%.0f", surplus*capacity), fmt.Sprintf("%.0f", float64(sent)/length.Seconds()), rig.Span(f.late.At(0.99)), fmt.Sprintf("%.0f", length.Seconds())},
 		}},
 		{Title: "What became of them", Rows: [][]string{
 			{"", "answers", "a second", "p50", "p99", "longest"},
@@ -227,8 +227,8 @@ func (b *bench) overload(ctx context.Context) (outcome, error) {
 			{What: "overload: the server's memory", Limit: mebibytes(memoryLimit), Found: mebibytes(most), Passed: most <= memoryLimit},
 		},
 		bars: []rig.Bar{
-			within("overload: p99 of accepted creates", f.accepted.at(0.99), 500*time.Millisecond),
-			within("overload: p99 of refusals", f.refused.at(0.99), 50*time.Millisecond),
+			within("overload: p99 of accepted creates", f.accepted.At(0.99), 500*time.Millisecond),
+			within("overload: p99 of refusals", f.refused.At(0.99), 50*time.Millisecond),
 			within("overload: recovery", back, time.Second),
 		},
 	}, nil
@@ -240,9 +240,9 @@ const memoryLimit = 256 << 20
 func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 
 // lengths is a line of a table on how long things took.
-func lengths(name string, took times, length time.Duration) []string {
+func lengths(name string, took rig.Times, length time.Duration) []string {
 	return []string{
 		name, rig.Thousands(int64(len(took))), fmt.Sprintf("%.0f", float64(len(took))/length.Seconds()),
-		rig.Span(took.at(0.5)), rig.Span(took.at(0.99)), rig.Span(took.at(1)),
+		rig.Span(took.At(0.5)), rig.Span(took.At(0.99)), rig.Span(took.At(1)),
 	}
 }

@@ -107,15 +107,3 @@ Written by ` + "`make load`" + `: real processes, real HTTP, a PostgreSQL of its
 that send bytes made beforehand, so that little of the machine is theirs; still, they, the servers and PostgreSQL share its cores.
 
 `
-
-// times are how long things took.
-type times []time.Duration
-
-// at is the q-th quantile, 0 without any.
-func (t times) at(q float64) time.Duration {
-	if len(t) == 0 {
-		return 0
-	}
-	slices.Sort(t)
-	return t[min(len(t)-1, int(q*float64(len(t))))]
-}

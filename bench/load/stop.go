@@ -26,12 +26,12 @@ const (
 // visitor is one client. It knows both servers and goes to the other when one ends its connection or refuses one: nothing can have been
 // taken then.
 type visitor struct {
-	org       organization
+	org       rig.Organization
 	addresses []string
 	at        int
 	pause     time.Duration
 	random    *rand.Rand
-	conn      *conn
+	conn      *rig.Conn
 	latest    int64 // a feedback to retrieve
 
 	mu sync.Mutex
@@ -59,21 +59,21 @@ func (v *visitor) turn() ledger {
 
 // visit sends one request after the other until ctx ends: half creates, the rest retrieves and lists.
 func (v *visitor) visit(ctx context.Context) {
-	create := v.org.create(opinion)
-	list := request("GET", "/v4/feedback?per_page=5&include=items", v.org.Token, "")
+	create := v.org.Create(rig.Opinion)
+	list := rig.Request("GET", "/v4/feedback?per_page=5&include=items", v.org.Token, "")
 	for ctx.Err() == nil {
 		text, what := list, "list"
 		switch n := v.random.IntN(10); {
 		case n < 5:
 			text, what = create, "create"
 		case n < 8 && v.latest > 0:
-			text, what = request("GET", fmt.Sprintf("/v4/feedback/%d", v.latest), v.org.Token, ""), "retrieve"
+			text, what = rig.Request("GET", fmt.Sprintf("/v4/feedback/%d", v.latest), v.org.Token, ""), "retrieve"
 		}
 		if !v.connect(ctx) {
 			continue
 		}
 		began := time.Now()
-		a, err := v.conn.do(text)
+		a, err := v.conn.Do(text)
 		v.note(what, a, err, time.Since(began))
 		if v.pause > 0 {
 			time.Sleep(time.Duration(v.random.Int64N(int64(v.pause))))
@@ -84,7 +84,7 @@ func (v *visitor) visit(ctx context.Context) {
 
 // connect makes sure of a connection, to the other server if need be.
 func (v *visitor) connect(ctx context.Context) bool {
-	if v.conn != nil && v.conn.over() {
+	if v.conn != nil && v.conn.Over() {
 		v.leave()
 		v.mu.Lock()
 		v.idle++
@@ -93,14 +93,14 @@ func (v *visitor) connect(ctx context.Context) bool {
 	if v.conn != nil {
 		return true
 	}
-	c, err := dial(ctx, v.addresses[v.at])
+	c, err := rig.Dial(ctx, v.addresses[v.at])
 	if err == nil {
 		v.conn = c
 		return true
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if refused(err) {
+	if rig.Refused(err) {
 		v.elsewhere++
 		v.at = (v.at + 1) % len(v.addresses)
 	} else if ctx.Err() == nil {
@@ -116,7 +116,7 @@ func (v *visitor) leave() {
 	}
 }
 
-func (v *visitor) note(what string, a answer, err error, took time.Duration) {
+func (v *visitor) note(what string, a rig.Answer, err error, took time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if err != nil {
@@ -124,14 +124,14 @@ func (v *visitor) note(what string, a answer, err error, took time.Duration) {
 		v.leave()
 		return
 	}
-	v.answered[a.status]++
-	if what == "create" && a.status == 201 {
-		if id, err := firstID(a.body); err == nil {
+	v.answered[a.Status]++
+	if what == "create" && a.Status == 201 {
+		if id, err := firstID(a.Body); err == nil {
 			v.latest = id
 			v.created = append(v.created, id)
 		}
 	}
-	if a.closes {
+	if a.Closes {
 		v.closed++
 		v.leave()
 		v.at = (v.at + 1) % len(v.addresses)
@@ -155,17 +155,17 @@ func (b *bench) stopUnderLoad(ctx context.Context) (outcome, error) {
 		return outcome{}, err
 	}
 	defer drop()
-	org, err := b.organization(ctx, database, "Acme")
+	org, err := b.program.Organization(ctx, database, "Acme")
 	if err != nil {
 		return outcome{}, err
 	}
-	var servers [2]*process
+	var servers [2]*rig.Process
 	var addresses []string
 	for i := range servers {
-		if servers[i], err = b.serve(ctx, database, "", placesForAll...); err != nil {
+		if servers[i], err = b.program.Serve(ctx, database, "", placesForAll...); err != nil {
 			return outcome{}, err
 		}
-		addresses = append(addresses, servers[i].address)
+		addresses = append(addresses, servers[i].Address)
 	}
 	clients, stop := welcome(ctx, org, addresses)
 	defer stop()
@@ -180,7 +180,7 @@ func (b *bench) stopUnderLoad(ctx context.Context) (outcome, error) {
 			return outcome{}, err
 		}
 		all.add(page(clients))
-		took, err := servers[n%2].stop()
+		took, err := servers[n%2].Stop()
 		during := page(clients)
 		all.add(during)
 		exit := "0"
@@ -193,7 +193,7 @@ func (b *bench) stopUnderLoad(ctx context.Context) (outcome, error) {
 			fmt.Sprint(n + 1), rig.Thousands(int64(during.sum(0))), fmt.Sprint(during.sum(500)), fmt.Sprint(during.closed), fmt.Sprint(during.elsewhere),
 			fmt.Sprint(during.idle), fmt.Sprint(len(during.unanswered)), exit, rig.Span(took),
 		})
-		if servers[n%2], err = b.serve(ctx, database, addresses[n%2], placesForAll...); err != nil {
+		if servers[n%2], err = b.program.Serve(ctx, database, addresses[n%2], placesForAll...); err != nil {
 			return outcome{}, err
 		}
 	}
@@ -203,12 +203,12 @@ func (b *bench) stopUnderLoad(ctx context.Context) (outcome, error) {
 	stop()
 	all.add(page(clients))
 	for _, s := range servers {
-		if _, err := s.stop(); err != nil {
+		if _, err := s.Stop(); err != nil {
 			ends++
 		}
 	}
 	for _, what := range all.unanswered {
-		progress("sent without an answer: %s", what)
+		rig.Progress("sent without an answer: %s", what)
 	}
 	lost, surplus, err := all.compare(ctx, database, org)
 	t.Rows = append(t.Rows, []string{
@@ -236,7 +236,7 @@ func (b *bench) stopUnderLoad(ctx context.Context) (outcome, error) {
 var placesForAll = []string{"--database-conns", "34"}
 
 // welcome starts the clients; stop ends them.
-func welcome(ctx context.Context, org organization, addresses []string) (clients []*visitor, stop func()) {
+func welcome(ctx context.Context, org rig.Organization, addresses []string) (clients []*visitor, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var busy sync.WaitGroup
 	for i := range visitors {
@@ -291,7 +291,7 @@ func (l *ledger) sum(low int) (n int) {
 }
 
 // compare holds what was answered against what is there.
-func (l *ledger) compare(ctx context.Context, database string, org organization) (lost, surplus int, err error) {
+func (l *ledger) compare(ctx context.Context, database string, org rig.Organization) (lost, surplus int, err error) {
 	conn, err := pgx.Connect(ctx, database)
 	if err != nil {
 		return 0, 0, err

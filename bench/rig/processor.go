@@ -17,6 +17,16 @@ func (s *Server) Processor() (time.Duration, error) {
 		return 0, err
 	}
 	first, _, _ := strings.Cut(string(text), "\n")
+	return processor(first)
+}
+
+// Processor is the processor time that the process has used, and all that it started.
+func (s *Process) Processor() (time.Duration, error) {
+	return processor(strconv.Itoa(s.cmd.Process.Pid))
+}
+
+// processor adds up a process, its children, and those of its children that have ended.
+func processor(first string) (time.Duration, error) {
 	all, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		return 0, err

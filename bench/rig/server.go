@@ -1,4 +1,5 @@
-// Package rig is what benchmarks stand on: a PostgreSQL of their own, what there is to say of the machine, and tables to print.
+// Package rig is what benchmarks stand on: a PostgreSQL of their own, the released program, clients that cost little, what there is to say of
+// the machine, and tables to print.
 package rig
 
 import (
@@ -126,7 +127,7 @@ func (s *Server) create(ctx context.Context) error {
 
 // run executes one of PostgreSQL's programs. Its output goes to a file, not a pipe: the server inherits it and would keep a pipe open.
 func (s *Server) run(ctx context.Context, name string, args ...string) error {
-	path, err := program(name)
+	path, err := Tool(name)
 	if err != nil {
 		return err
 	}
@@ -146,8 +147,8 @@ func (s *Server) run(ctx context.Context, name string, args ...string) error {
 	return nil
 }
 
-// program finds a program of the newest PostgreSQL installed; Debian keeps them off the PATH.
-func program(name string) (string, error) {
+// Tool finds a program of the newest PostgreSQL installed; Debian keeps them off the PATH.
+func Tool(name string) (string, error) {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
 	if len(found) == 0 {
 		return exec.LookPath(name)

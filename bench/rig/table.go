@@ -2,6 +2,8 @@ package rig
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -65,6 +67,18 @@ func Ratio(what string, of, to, limit float64) Bar {
 	return Bar{What: what, Limit: fmt.Sprintf("%.1f ×", limit), Found: fmt.Sprintf("%.2f ×", ratio), Passed: ratio <= limit}
 }
 
+// Times are how long things took.
+type Times []time.Duration
+
+// At is the q-th quantile, 0 without any.
+func (t Times) At(q float64) time.Duration {
+	if len(t) == 0 {
+		return 0
+	}
+	slices.Sort(t)
+	return t[min(len(t)-1, int(q*float64(len(t))))]
+}
+
 // Span is a duration in milliseconds, as precise as it is worth.
 func Span(d time.Duration) string {
 	ms := float64(d) / float64(time.Millisecond)
@@ -85,4 +99,9 @@ func Thousands(n int64) string {
 		text = text[:i] + "," + text[i:]
 	}
 	return text
+}
+
+// Progress tells whoever waits what is happening; results go to stdout, this does not.
+func Progress(format string, args ...any) {
+	fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), strings.TrimSpace(fmt.Sprintf(format, args...)))
 }

@@ -38,8 +38,8 @@ func (c *analysisShowCmd) Run(ctx context.Context, std streams) error {
 type analysisSetCmd struct {
 	organization
 	output
-	Language        *analysis.Language `placeholder:"CODE" help:"Language of texts: en, fr, de, es or it; none has each text tell by itself."`
-	CarrierLanguage []string           `sep:"none" placeholder:"ID=CODE" help:"Language of one carrier's texts; none has it follow the organization. Repeatable; other carriers keep theirs."`
+	Language        *analysis.Language `placeholder:"CODE" help:"Language of texts: en, fr, de, es or it; none has each text tell by itself, off leaves texts unread."`
+	CarrierLanguage []string           `sep:"none" placeholder:"ID=CODE" help:"Language of one carrier's texts, or off; none has it follow the organization. Repeatable; other carriers keep theirs."`
 }
 
 // Run changes the languages.

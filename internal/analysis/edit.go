@@ -146,8 +146,8 @@ func (s *Store) DeleteTopic(ctx context.Context, v account.View, id int64, rerea
 // None, where a language is asked for, takes away the one there is.
 const None = "none"
 
-// LanguageChange is the languages that texts are to be expected in; what is empty stays. None has each text tell by itself; that of a carrier
-// has it follow the organization again.
+// LanguageChange is the languages that texts are to be expected in; what is empty stays. Off leaves texts unread. None has each text tell by
+// itself; that of a carrier has it follow the organization again.
 type LanguageChange struct {
 	Language Language
 	Carriers []CarrierLanguage
@@ -203,8 +203,8 @@ func (c LanguageChange) check(ctx context.Context, tx pgx.Tx, v account.View, fo
 }
 
 func (l Language) check(field string, form *fault.Form) {
-	if l != None && !l.Known() && !form.Wrong(field) {
-		form.Add(field, "must be one of en, fr, de, es, it, or none")
+	if l != None && l != Off && !l.Known() && !form.Wrong(field) {
+		form.Add(field, "must be one of en, fr, de, es, it, off, or none")
 	}
 }
 

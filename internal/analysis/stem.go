@@ -19,6 +19,7 @@ func stem(w string, lang Language) (string, bool) {
 		return stemSpanish(w)
 	case Italian:
 		return stemItalian(w)
+	case Off:
 	}
 	return w, false
 }

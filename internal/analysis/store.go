@@ -51,12 +51,19 @@ type Reader struct {
 	catalogue *Catalogue
 }
 
+// Off stands for a language where texts are not to be read at all.
+const Off Language = "off"
+
 // Read reads a text that came through a carrier.
 func (r *Reader) Read(carrier int64, text string) Result {
-	return Read(text, r.Language(carrier), r.catalogue)
+	lang := r.Language(carrier)
+	if lang == Off {
+		return Result{}
+	}
+	return Read(text, lang, r.catalogue)
 }
 
-// Language is what a carrier's texts are written in; zero when each is to tell by itself.
+// Language is what a carrier's texts are written in; zero when each is to tell by itself, Off when they are not to be read.
 func (r *Reader) Language(carrier int64) Language {
 	if lang, ok := r.carriers[carrier]; ok {
 		return lang
@@ -153,7 +160,7 @@ func (s *Store) read(ctx context.Context, v account.View) (*Reader, error) {
 type Settings struct {
 	Version  int32             // goes up with every change of topics, languages or rules
 	Engine   int               // the version of the rules
-	Language Language          // of texts, unless their carrier has one; zero: each tells by itself
+	Language Language          // of texts, unless their carrier has one; zero: each tells by itself; Off: they are not read
 	Carriers []CarrierLanguage // in the order of their ids
 }
 

@@ -40,6 +40,9 @@ func (s *Store) Suggest(ctx context.Context, v account.View, q fql.Query, limit 
 	read := 0
 	found := reader.Suggest(func(yield func(int64, string) bool) {
 		for _, rec := range records {
+			if reader.Language(rec.carrier) == analysis.Off {
+				continue
+			}
 			for _, text := range rec.texts {
 				if read++; ctx.Err() != nil || !yield(rec.carrier, text) {
 					return

@@ -39,6 +39,11 @@ func TestAnalysisLanguages(t *testing.T) {
 	c.read(form.number("operation_id"))
 	feels(one, "positive")
 	feels(two, "neutral")
+	unread := c.json(http.MethodPut, analysisPath, `{"language":"off"}`).want(http.StatusOK).is("language", `"off"`)
+	c.read(unread.number("operation_id"))
+	feels(one, "positive")
+	c.get("/v4/feedback/"+two+"?include=items.spans").is("items.0.spans", "[]").is("satisfaction_ratio", "0.0")
+	c.get(topicsPath+"/suggestions").is("meta.texts", "1")
 	c.json(http.MethodPut, analysisPath, `{"language":"none"}`).want(http.StatusOK).is("language", "null").is("carriers.0.carrier_id", "1")
 
 	// The language of a carrier goes with it.

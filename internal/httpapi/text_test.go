@@ -250,6 +250,11 @@ func TestLanguagesOfCarrierAndOrganization(t *testing.T) {
 	if english, german := score(1), score(2); english != 50 || german <= 60 {
 		t.Errorf("in English %v, in German %v", english, german)
 	}
+	change(analysis.LanguageChange{Language: analysis.Off})
+	unread := c.create(`{"carrier_id": 3, "source": "email", "items": [{"question_id": 3, "value": "Wonderful!"}]}`).want(http.StatusCreated)
+	unread.is("satisfaction_ratio", "0.0")
+	c.get("/v4/feedback/"+unread.id()+"?include=items.spans").is("items.0.spans", `[]`)
+	change(analysis.LanguageChange{Language: analysis.English})
 	if started := change(analysis.LanguageChange{Language: analysis.English}); started != 0 {
 		t.Error("nothing changed, but texts are read again")
 	}

@@ -200,6 +200,9 @@ func (s *Store) read(ctx context.Context, v account.View, u feedback.Unread) ([]
 		return nil, err
 	}
 	var results []analysis.Result
+	if reader.Language(u.CarrierID) == analysis.Off {
+		return nil, nil
+	}
 	for _, text := range u.Texts[:min(len(u.Texts), maxTexts)] {
 		res, err := s.ask(ctx, v, text, reader.Language(u.CarrierID), reader.Topics())
 		switch {

@@ -271,6 +271,23 @@ func TestProviderComesTooLate(t *testing.T) {
 	}
 }
 
+// Where texts are not to be read, nobody is sent them.
+func TestTextsThatAreNotToBeReadStay(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	_, err := d.texts.ChangeLanguages(t.Context(), d.view, analysis.LanguageChange{Language: analysis.Off}, &fault.Form{}, func(pgx.Tx) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := d.create("Private.")
+	if err := d.work(); err != nil || len(d.asked) != 0 {
+		t.Errorf("asked %q, %v", d.asked, err)
+	}
+	if got, provided := d.stored(id); got != -1 || provided {
+		t.Errorf("%d, by a provider: %v", got, provided)
+	}
+}
+
 // There is one job for an organization with something to read, none for one without, and another only when its lease is over.
 func TestOneJobAtATime(t *testing.T) {
 	t.Parallel()

@@ -1,4 +1,4 @@
-package main
+package corpus
 
 import (
 	"context"
@@ -17,18 +17,21 @@ const (
 	tallyMonths = `
 INSERT INTO feedback_rollup
 SELECT organization_id, 4, date_trunc('month', day::timestamp)::date, carrier_id, source, status, coalesce(nps_profile, 0),
-       count(*), count(satisfaction), coalesce(sum(satisfaction), 0), count(completed_at), 0, 0
+       count(*), count(satisfaction), coalesce(sum(satisfaction), 0), count(completed_at),
+       count(sentiment), coalesce(sum(sentiment), 0)
 FROM feedback
 GROUP BY 1, 3, 4, 5, 6, 7
 ORDER BY 1, 2, 3, 4, 5, 6, 7;
 INSERT INTO feedback_rollup
-SELECT organization_id, 2, '-infinity'::date, carrier_id, source, status, nps, sum(n), sum(sat_n), sum(sat_sum), sum(completed_n), 0, 0
+SELECT organization_id, 2, '-infinity'::date, carrier_id, source, status, nps, sum(n), sum(sat_n), sum(sat_sum), sum(completed_n),
+       sum(sentiment_n), sum(sentiment_sum)
 FROM feedback_rollup
 WHERE grain = 4
 GROUP BY 1, 4, 5, 6, 7
 ORDER BY 1, 2, 3, 4, 5, 6, 7;
 INSERT INTO feedback_rollup
-SELECT organization_id, 1, '-infinity'::date, 0, 0, status, nps, sum(n), sum(sat_n), sum(sat_sum), sum(completed_n), 0, 0
+SELECT organization_id, 1, '-infinity'::date, 0, 0, status, nps, sum(n), sum(sat_n), sum(sat_sum), sum(completed_n),
+       sum(sentiment_n), sum(sentiment_sum)
 FROM feedback_rollup
 WHERE grain = 2
 GROUP BY 1, 6, 7
@@ -37,7 +40,8 @@ ORDER BY 1, 2, 3, 4, 5, 6, 7`
 	tallyDays = `
 INSERT INTO feedback_rollup
 SELECT organization_id, 3, day, carrier_id, 0, status, coalesce(nps_profile, 0),
-       count(*), count(satisfaction), coalesce(sum(satisfaction), 0), count(completed_at), 0, 0
+       count(*), count(satisfaction), coalesce(sum(satisfaction), 0), count(completed_at),
+       count(sentiment), coalesce(sum(sentiment), 0)
 FROM feedback
 GROUP BY 1, 3, 4, 6, 7
 ORDER BY 1, 2, 3, 4, 5, 6, 7`
@@ -67,6 +71,7 @@ func tallies(db *pgxpool.Pool) []job {
 		loading("tallies by month", db, tallyMonths),
 		loading("tallies by day", db, tallyDays),
 		loading("tallies by answer", db, fmt.Sprintf(tallyFacets, "answer_ids")),
+		loading("tallies by topic", db, fmt.Sprintf(tallyFacets, "topic_ids")),
 		loading("tallies by attribute value", db, fmt.Sprintf(tallyFacets, "attribute_value_ids[3:6]")),
 		loading("bounds of tallies", db, tallyBounds),
 	}
@@ -75,7 +80,7 @@ func tallies(db *pgxpool.Pool) []job {
 // verify has the product recount the organizations in which that takes no time.
 func verify(ctx context.Context, db *pgxpool.Pool, orgs []account.View, sizes []sized) error {
 	for i, v := range orgs {
-		if sizes[i].size > small {
+		if sizes[i].size > Small {
 			continue
 		}
 		drifts, err := tally.NewStore(db).Verify(ctx, v)

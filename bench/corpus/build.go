@@ -1,4 +1,6 @@
-package main
+// Package corpus builds the feedback that benchmarks of reading look at: an organization of 10 million, one of 10 thousand and one
+// of 2,000 whose rows lie scattered among those of the large one. It is built once and kept for later runs, of any benchmark.
+package corpus
 
 import (
 	"context"
@@ -19,35 +21,56 @@ import (
 
 // How many feedback each organization has. The size of the large one is a flag.
 const (
-	full  = 10_000_000
-	small = 10_000
-	tiny  = 2_000
+	Full  = 10_000_000
+	Small = 10_000
+	Tiny  = 2_000
 )
 
 // dataVersion is raised when the same schema is filled differently.
-const dataVersion = 2
+const dataVersion = 3
 
 // The organizations. Small and Large are compared with each other; Tiny lives beside Large, a few of its rows among each
 // thousand of the neighbour's, and in a database of its own.
 const (
-	nameSmall = "Small"
-	nameLarge = "Large"
-	nameTiny  = "Tiny"
+	NameSmall = "Small"
+	NameLarge = "Large"
+	NameTiny  = "Tiny"
 )
 
-// built is the data to measure.
-type built struct {
-	main, alone string // databases
-	At          time.Time
-	Took        time.Duration
-	stale       bool // of another schema
+// Port is that of the PostgreSQL server that keeps the data, unless another is asked for.
+const Port = 5477
+
+// Settings are what the server runs with beyond PostgreSQL's defaults. Nothing is lost in a crash: fsync is on. With the minimal
+// WAL level a table that is filled in the transaction that emptied it is written once and synced, instead of twice; reading
+// does not notice. The planner's settings are those of a fresh installation.
+var Settings = [][2]string{
+	{"shared_buffers", "4GB"},
+	{"maintenance_work_mem", "1GB"},
+	{"fsync", "on"},
+	{"synchronous_commit", "on"},
+	{"wal_level", "minimal"},
+	{"max_wal_senders", "0"},
+	{"max_wal_size", "8GB"},
+	{"checkpoint_timeout", "15min"},
+	{"checkpoint_completion_target", "0.9"},
 }
 
-// build makes both databases, unless they are there from an earlier run with the same schema, or are to be kept whatever it was: then
+// Built is the data to measure.
+type Built struct {
+	Main, Alone string // databases: of all organizations, and of the tiny one by itself
+	At          time.Time
+	Took        time.Duration
+	Stale       bool // of another schema
+}
+
+// Build makes both databases, unless they are there from an earlier run with the same schema, or are to be kept whatever it was: then
 // only the migrations that came since are run.
-func build(ctx context.Context, s *rig.Server, size int, keep bool) (built, error) {
-	size -= size % tiny
-	b := built{main: fmt.Sprintf("list_%d", size), alone: fmt.Sprintf("list_%d_alone", size)}
+func Build(ctx context.Context, s *rig.Server, size int, keep bool) (Built, error) {
+	if size < 10*Small {
+		return Built{}, fmt.Errorf("-size must be at least %d", 10*Small)
+	}
+	size -= size % Tiny
+	b := Built{Main: fmt.Sprintf("list_%d", size), Alone: fmt.Sprintf("list_%d_alone", size)}
 	admin, err := pg.Open(ctx, pg.Settings{URL: s.URL("postgres")})
 	if err != nil {
 		return b, err
@@ -63,10 +86,10 @@ func build(ctx context.Context, s *rig.Server, size int, keep bool) (built, erro
 	case found == mark:
 		return b, nil
 	case found != "" && keep:
-		b.stale = true
-		return b, errors.Join(migrate(ctx, s.URL(b.main)), migrate(ctx, s.URL(b.alone)))
+		b.Stale = true
+		return b, errors.Join(migrate(ctx, s.URL(b.Main)), migrate(ctx, s.URL(b.Alone)))
 	}
-	progress("building %d feedback; later runs will find them", size+small+tiny)
+	rig.Progress("building %d feedback; later runs will find them", size+Small+Tiny)
 	b.At = time.Now().UTC()
 	// The load ends with a VACUUM of its own; one of the daemon's in between would only be in the way.
 	if err := autovacuum(ctx, admin, "SET autovacuum = off"); err != nil {
@@ -80,14 +103,14 @@ func build(ctx context.Context, s *rig.Server, size int, keep bool) (built, erro
 	}
 	b.Took = time.Since(b.At)
 	// Only now is it worth finding again.
-	_, err = admin.Exec(ctx, fmt.Sprintf(`COMMENT ON DATABASE %s IS '%s %s %s'`, b.main, mark, b.At.Format(time.RFC3339), b.Took))
+	_, err = admin.Exec(ctx, fmt.Sprintf(`COMMENT ON DATABASE %s IS '%s %s %s'`, b.Main, mark, b.At.Format(time.RFC3339), b.Took))
 	return b, err
 }
 
-func (b *built) make(ctx context.Context, s *rig.Server, admin *pgxpool.Pool, size int) error {
+func (b *Built) make(ctx context.Context, s *rig.Server, admin *pgxpool.Pool, size int) error {
 	organizations := map[string][]sized{
-		b.main:  {{nameSmall, small}, {nameLarge, size}, {nameTiny, tiny}},
-		b.alone: {{nameTiny, tiny}},
+		b.Main:  {{NameSmall, Small}, {NameLarge, size}, {NameTiny, Tiny}},
+		b.Alone: {{NameTiny, Tiny}},
 	}
 	for name, sizes := range organizations {
 		if _, err := admin.Exec(ctx, `DROP DATABASE IF EXISTS `+name+` WITH (FORCE)`); err != nil {
@@ -120,10 +143,10 @@ func schemaMark() (string, error) {
 }
 
 // find reads the mark of an earlier run, which says when and in what time it built; empty when there was none.
-func (b *built) find(ctx context.Context, admin *pgxpool.Pool) (mark string, err error) {
+func (b *Built) find(ctx context.Context, admin *pgxpool.Pool) (mark string, err error) {
 	var comment *string
 	err = admin.QueryRow(ctx, `
-		SELECT max(shobj_description(oid, 'pg_database')) FROM pg_database WHERE datname = $1`, b.main).Scan(&comment)
+		SELECT max(shobj_description(oid, 'pg_database')) FROM pg_database WHERE datname = $1`, b.Main).Scan(&comment)
 	if err != nil || comment == nil {
 		return "", err
 	}
@@ -241,7 +264,7 @@ func inPairs(ctx context.Context, jobs []job) error {
 				return fmt.Errorf("%s: %w", j.name, err)
 			}
 			if took := time.Since(began); took > time.Second {
-				progress("%s: %.0f s", j.name, took.Seconds())
+				rig.Progress("%s: %.0f s", j.name, took.Seconds())
 			}
 			return nil
 		})

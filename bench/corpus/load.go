@@ -1,4 +1,4 @@
-package main
+package corpus
 
 import (
 	"context"
@@ -32,17 +32,23 @@ SELECT o.organization_id, r.id, r.i, to_timestamp(o.since + r.i * o.step) AS at,
        CASE WHEN r.i %% %[7]d = 0 THEN r.k >> 28 & %[8]d - 1 END AS fragment2,
        CASE WHEN r.i %% %[7]d = 0 THEN r.k >> 40 & %[8]d - 1 END AS fragment3,
        (r.k >> 52 & 1023) < 307 AS has_common,
-       r.i / %[7]d %% o.rare_every = 0 AS has_rare
+       r.i / %[7]d %% o.rare_every = 0 AS has_rare,
+       CASE WHEN r.i %% %[7]d = 0 THEN ((r.k >> 28 & 4095) * 10000 / 4095)::smallint END AS sentiment,
+       CASE WHEN r.i %% %[7]d > 0 THEN '{}'
+            WHEN r.k & 3 = 0 THEN ARRAY[o.first_topic + r.t]
+            ELSE ARRAY[o.first_topic + r.t, o.first_topic + (r.t + 1 + (r.k >> 40 & 7)) %% %[12]d] END AS topic_ids
 FROM (
-    SELECT g.id, g.n, g.i, g.i * 7919 %% 10000 AS p, hashint8extended(g.i, 1) AS h, hashint8extended(g.i, 2) AS k
+    SELECT g.id, g.n, g.i, g.i * 7919 %% 10000 AS p, hashint8extended(g.i, 1) AS h, x.k,
+           floor(%[12]d * ((x.k >> 16 & 4095) / 4096.0::float8) ^ 2)::int AS t
     FROM (
         SELECT g AS id,
                CASE WHEN g <= %[1]d THEN %[9]d WHEN (g - %[1]d) %% %[2]d = 0 THEN %[11]d ELSE %[10]d END AS n,
                CASE WHEN g <= %[1]d THEN g WHEN (g - %[1]d) %% %[2]d = 0 THEN (g - %[1]d) / %[2]d ELSE g - %[1]d - (g - %[1]d) / %[2]d END AS i
         FROM generate_series(1::bigint, %[3]d) AS g
     ) AS g
+    CROSS JOIN LATERAL (SELECT hashint8extended(g.i, 2) AS k) AS x
 ) AS r
-JOIN bench.organization o ON o.n = r.n`, small, between, small+large+tiny, combinations, carriers, cities, textEvery, fragments, 0, 1, place(large))
+JOIN bench.organization o ON o.n = r.n`, small, between, small+large+tiny, combinations, Carriers, cities, textEvery, fragments, 0, 1, place(large), topics)
 }
 
 // place is the number of the tiny organization: the third, or the first where it is alone.
@@ -57,10 +63,10 @@ const (
 	// A table emptied in the transaction that fills it needs no WAL at the minimal level, and stays a logged table.
 	loadFeedback = `
 TRUNCATE feedback;
-INSERT INTO feedback (organization_id, id, created_at, completed_at, carrier_id, day, source, status, nps_profile, satisfaction,
-                      attribute_value_ids, answer_ids)
+INSERT INTO feedback (organization_id, id, created_at, completed_at, carrier_id, day, source, status, nps_profile, satisfaction, sentiment,
+                      attribute_value_ids, topic_ids, answer_ids)
 SELECT r.organization_id, r.id, r.at, CASE WHEN t.completed THEN r.at END, t.carrier_id, (r.at AT TIME ZONE 'UTC')::date, r.source,
-       r.status, t.nps_profile, t.satisfaction, r.attribute_value_ids,
+       r.status, t.nps_profile, t.satisfaction, r.sentiment, r.attribute_value_ids, r.topic_ids,
        CASE WHEN r.has_text THEN t.answer_ids || t.text_presence ELSE t.answer_ids END
 FROM bench.record r
 JOIN bench.template t ON t.key = r.template`
@@ -74,8 +80,8 @@ SELECT r.organization_id, r.id, r.id * 100, md5(r.id::text),
        E'\x1e' || r.text_mark || E'\x1f' || r.text
 FROM (
     SELECT r.organization_id, r.id, t.items, t.text_question, t.text_mark,
-           f1.text || CASE WHEN r.has_common THEN ' ` + commonWord + ` ' ELSE ' ' END || f2.text ||
-           CASE WHEN r.has_rare THEN ' ` + rareWord + ` ' ELSE ' ' END || f3.text AS text
+           f1.text || CASE WHEN r.has_common THEN ' ` + CommonWord + ` ' ELSE ' ' END || f2.text ||
+           CASE WHEN r.has_rare THEN ' ` + RareWord + ` ' ELSE ' ' END || f3.text AS text
     FROM bench.record r
     JOIN bench.template t ON t.key = r.template
     LEFT JOIN bench.fragment f1 ON f1.n = r.fragment1

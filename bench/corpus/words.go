@@ -1,4 +1,4 @@
-package main
+package corpus
 
 import (
 	"math/rand/v2"
@@ -7,8 +7,8 @@ import (
 
 // The words that are searched for. Texts have them by design, and fragments never.
 const (
-	commonWord = "delivery"     // in 30 % of the texts
-	rareWord   = "refrigerator" // in a few, see rareEvery
+	CommonWord = "delivery"     // in 30 % of the texts
+	RareWord   = "refrigerator" // in a few, see rareEvery
 )
 
 // fragments is how many pieces texts are put together from, three to a text; a power of two.

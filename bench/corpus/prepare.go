@@ -1,4 +1,4 @@
-package main
+package corpus
 
 import (
 	"context"
@@ -17,15 +17,16 @@ import (
 
 // What an organization has, however many feedback.
 const (
-	carriers = 20
+	Carriers = 20
 	cities   = 100
+	topics   = 24
 	orders   = "order_number" // a value of its own for every feedback
-	plan     = "plan"
+	Plan     = "plan"
 	city     = "city"
 )
 
-// The values of plan; the first three are had by 0.01 %, 1 % and 30 % of the feedback, the others share the rest.
-var plans = []string{"founder", "enterprise", "plus", "free", "basic", "pro", "team"}
+// Plans are the values of Plan; the first three are had by 0.01 %, 1 % and 30 % of the feedback, the others share the rest.
+var Plans = []string{"founder", "enterprise", "plus", "free", "basic", "pro", "team"}
 
 // The closed answers of a feedback are one of so many combinations, each a list of what may be answered to one question. A repeated
 // answer is the more frequent for it, an empty one was not given.
@@ -43,7 +44,7 @@ const scaffold = `
 CREATE SCHEMA bench;
 CREATE TABLE bench.organization (
     n int, organization_id bigint, size bigint, since float8, step float8, templates int, rare_every bigint,
-    order_attribute bigint, first_order bigint, plan_attribute bigint, first_plan bigint, city_attribute bigint, first_city bigint);
+    order_attribute bigint, first_order bigint, plan_attribute bigint, first_plan bigint, city_attribute bigint, first_city bigint, first_topic bigint);
 CREATE TABLE bench.template (
     key int, carrier_id bigint, answer_ids bigint[], completed boolean, nps_profile smallint, satisfaction smallint,
     items jsonb, text_question bigint, text_presence bigint, text_mark text);
@@ -77,7 +78,7 @@ func prepare(ctx context.Context, db *pgxpool.Pool, sizes []sized) ([]account.Vi
 	if err != nil {
 		return nil, err
 	}
-	_, err = db.Exec(ctx, recordView(byPlace[nameSmall].size, byPlace[nameLarge].size, byPlace[nameTiny].size)+`;
+	_, err = db.Exec(ctx, recordView(byPlace[NameSmall].size, byPlace[NameLarge].size, byPlace[NameTiny].size)+`;
 		ANALYZE bench.organization, bench.template, bench.fragment`)
 	return views, err
 }
@@ -87,7 +88,7 @@ func prepare(ctx context.Context, db *pgxpool.Pool, sizes []sized) ([]account.Vi
 func addTemplates(ctx context.Context, db *pgxpool.Pool, v account.View, n int) error {
 	store := carrier.NewStore(db)
 	var rows [][]any
-	for i := range carriers {
+	for i := range Carriers {
 		c, err := store.Create(ctx, v, carrier.New{Name: fmt.Sprintf("Survey %02d", i+1), Questions: []carrier.NewQuestion{
 			{Name: "Would you recommend us?", Type: carrier.NPS},
 			{Name: "How was it?", Type: carrier.Rating, Max: 5},
@@ -114,7 +115,7 @@ func addTemplates(ctx context.Context, db *pgxpool.Pool, v account.View, n int) 
 				return err
 			}
 			rows = append(rows, []any{
-				(n*carriers+i)*combinations + k, c.ID, res.AnswerIDs, res.Completed, profile, carrier.Satisfaction(res.Scale, nil),
+				(n*Carriers+i)*combinations + k, c.ID, res.AnswerIDs, res.Completed, profile, carrier.Satisfaction(res.Scale, nil),
 				string(items), text.ID, text.PresenceID, questionMark(text.ID),
 			})
 		}
@@ -162,19 +163,19 @@ func questionMark(id int64) string {
 	return strings.Map(func(r rune) rune { return r - '0' + 1 }, strconv.FormatInt(id, 8))
 }
 
-// addAttributes adds the dictionary of an organization but for the order numbers, for which it sets ids aside.
+// addAttributes adds the dictionary of an organization, topics included, but for the order numbers, for which it sets ids aside.
 func addAttributes(ctx context.Context, db *pgxpool.Pool, v account.View, n, size int) error {
 	names := make([]string, cities)
 	for i := range names {
 		names[i] = fmt.Sprintf("City %03d", i+1)
 	}
 	texts := size / textEvery
-	row := []any{n, v.Org(), size, n * carriers * combinations, texts / max(2, texts/20_000)}
+	row := []any{n, v.Org(), size, n * Carriers * combinations, texts / max(2, texts/20_000)}
 	for _, a := range []struct {
 		name   string
 		values []string
 		room   int
-	}{{orders, nil, size + 1}, {plan, plans, len(plans)}, {city, names, cities}} {
+	}{{orders, nil, size + 1}, {Plan, Plans, len(Plans)}, {city, names, cities}} {
 		var id, first int64
 		err := db.QueryRow(ctx, `
 			INSERT INTO attribute (organization_id, name, label, rolled_up) VALUES ($1, $2, $2, $3) RETURNING id`,
@@ -196,8 +197,11 @@ func addAttributes(ctx context.Context, db *pgxpool.Pool, v account.View, n, siz
 		row = append(row, id, first)
 	}
 	_, err := db.Exec(ctx, `
+		WITH added AS (
+			INSERT INTO topic (organization_id, name) SELECT $2, 'Topic ' || n FROM generate_series(1, $12::int) AS n ORDER BY n RETURNING id
+		)
 		INSERT INTO bench.organization
 		SELECT $1, $2, $3::bigint, extract(epoch FROM now()) - 1095 * 86400, 1095 * 86400::float8 / $3::bigint,
-		       $4, $5, $6, $7, $8, $9, $10, $11`, row...)
+		       $4, $5, $6, $7, $8, $9, $10, $11, (SELECT min(id) FROM added)`, append(row, topics)...)
 	return err
 }
