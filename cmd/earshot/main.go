@@ -23,6 +23,8 @@ type commands struct {
 	Token      tokenCmd      `cmd:"" help:"Create, list and revoke access tokens."`
 	Carrier    carrierCmd    `cmd:"" help:"List, show, create, rename, move, archive and delete carriers."`
 	Question   questionCmd   `cmd:"" help:"List, show, create, change, archive and delete questions."`
+	Topic      topicCmd      `cmd:"" help:"List, show, add, change and remove topics; take the starter catalogue; have some suggested."`
+	Analysis   analysisCmd   `cmd:"" help:"Show and change how texts are read, and have them read again."`
 	Operation  operationCmd  `cmd:"" help:"List, follow, cancel and undo bulk changes."`
 	Optout     optoutCmd     `cmd:"" help:"List, add, remove, check and import targets that no push may reach."`
 	Report     reportCmd     `cmd:"" help:"List, show and share reports."`

@@ -58,7 +58,6 @@ func (s *Store) AddTopic(ctx context.Context, v account.View, t Topic, form *fau
 		if len(there) >= MaxTopics {
 			form.Add("name", "is one topic too many: there may be %d", MaxTopics)
 		}
-		t.trim()
 		if err := t.check(there, form); err != nil {
 			return false, err
 		}
@@ -77,9 +76,12 @@ func (s *Store) AddStarter(ctx context.Context, v account.View, reread Reread) (
 			if named(there, t.Name, 0) || len(there)+len(added) >= MaxTopics {
 				continue
 			}
-			t.trim()
-			var err error
-			if t.ID, err = insertTopic(ctx, tx, v, t); err != nil {
+			t.ID = 0
+			err := t.check(there, &fault.Form{})
+			if err == nil {
+				t.ID, err = insertTopic(ctx, tx, v, t)
+			}
+			if err != nil {
 				return false, err
 			}
 			added = append(added, t)
@@ -119,7 +121,6 @@ func (s *Store) EditTopic(ctx context.Context, v account.View, id int64, c Topic
 		if c.Exclusions != nil {
 			t.Exclusions = *c.Exclusions
 		}
-		t.trim()
 		if err := t.check(there, form); err != nil {
 			return false, err
 		}
@@ -142,34 +143,27 @@ func (s *Store) DeleteTopic(ctx context.Context, v account.View, id int64, rerea
 	}, reread)
 }
 
-// LanguageChange is the languages that texts are to be expected in; what is nil stays. The zero Language has each text tell by itself; that of a
-// carrier has it follow the organization again.
+// None, where a language is asked for, takes away the one there is.
+const None = "none"
+
+// LanguageChange is the languages that texts are to be expected in; what is empty stays. Off leaves texts unread. None has each text tell by
+// itself; that of a carrier has it follow the organization again.
 type LanguageChange struct {
-	Language *Language
-	Carriers map[int64]Language
+	Language Language
+	Carriers []CarrierLanguage
 }
 
-// ChangeLanguages changes the languages that texts are expected in. It refuses languages that are not known and carriers that the organization does not have.
+// ChangeLanguages changes the languages that texts are expected in. It refuses languages that are not read and carriers that are not there.
 func (s *Store) ChangeLanguages(ctx context.Context, v account.View, c LanguageChange, form *fault.Form, reread Reread) (Settings, error) {
 	err := s.edit(ctx, v, "change languages", func(tx pgx.Tx, _ []Topic) (bool, error) {
 		before, err := readSettings(ctx, tx, v)
 		if err != nil {
 			return false, err
 		}
-		changed := false
-		if lang := c.Language; lang != nil && *lang != before.Language {
-			checkLanguage(form, "language", *lang)
-			_, err = tx.Exec(ctx, `UPDATE analysis SET language = $2 WHERE organization_id = $1`, v.Org(), *lang)
-			changed = true
+		if err := c.check(ctx, tx, v, form); err != nil {
+			return false, err
 		}
-		for carrier, lang := range c.Carriers {
-			if err == nil && lang != before.Carriers[carrier] {
-				checkLanguage(form, fmt.Sprintf("carriers.%d", carrier), lang)
-				err = speak(ctx, tx, v, carrier, lang, form)
-				changed = true
-			}
-		}
-		return changed, cmp.Or(err, form.Err())
+		return c.differs(before), c.write(ctx, tx, v)
 	}, reread)
 	if err != nil {
 		return Settings{}, err
@@ -177,25 +171,79 @@ func (s *Store) ChangeLanguages(ctx context.Context, v account.View, c LanguageC
 	return s.Settings(ctx, v)
 }
 
-func speak(ctx context.Context, tx pgx.Tx, v account.View, carrier int64, lang Language, form *fault.Form) error {
-	if lang == "" {
-		_, err := tx.Exec(ctx, `DELETE FROM analysis_language WHERE organization_id = $1 AND carrier_id = $2`, v.Org(), carrier)
+func (c LanguageChange) check(ctx context.Context, tx pgx.Tx, v account.View, form *fault.Form) error {
+	ids := make([]int64, len(c.Carriers))
+	for i, speaks := range c.Carriers {
+		ids[i] = speaks.CarrierID
+	}
+	// A carrier that is found is not deleted before its language is written.
+	rows, err := tx.Query(ctx, `SELECT id FROM carrier WHERE organization_id = $1 AND id = ANY($2) ORDER BY id FOR KEY SHARE`, v.Org(), ids)
+	if err != nil {
 		return err
 	}
-	tag, err := tx.Exec(ctx, `
-		INSERT INTO analysis_language (organization_id, carrier_id, language)
-		SELECT organization_id, id, $3 FROM carrier WHERE organization_id = $1 AND id = $2
-		ON CONFLICT (organization_id, carrier_id) DO UPDATE SET language = excluded.language`, v.Org(), carrier, lang)
-	if err == nil && tag.RowsAffected() == 0 {
-		form.Add(fmt.Sprintf("carriers.%d", carrier), "is not a carrier of this organization")
+	known, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return err
 	}
-	return err
+	if c.Language != "" {
+		c.Language.check("language", form)
+	}
+	for i, speaks := range c.Carriers {
+		path := fmt.Sprintf("carriers.%d.", i)
+		speaks.Language.check(path+"language", form)
+		switch {
+		case form.Wrong(path + "carrier_id"):
+		case !slices.Contains(known, speaks.CarrierID):
+			form.Add(path+"carrier_id", "is not a carrier of this organization")
+		case slices.Contains(ids[:i], speaks.CarrierID):
+			form.Add(path+"carrier_id", "is there twice")
+		}
+	}
+	return form.Err()
 }
 
-func checkLanguage(form *fault.Form, field string, lang Language) {
-	if lang != "" && lang != Off && !lang.Known() {
-		form.Add(field, "must be one of en, fr, de, es, it, off to have no text read, or empty to have each tell by itself")
+func (l Language) check(field string, form *fault.Form) {
+	if l != None && l != Off && !l.Known() && !form.Wrong(field) {
+		form.Add(field, "must be one of en, fr, de, es, it, off, or none")
 	}
+}
+
+// differs says whether texts are expected in another language after the change than by the settings.
+func (c LanguageChange) differs(from Settings) bool {
+	if c.Language != "" && c.Language.stored() != from.Language {
+		return true
+	}
+	before := map[int64]Language{}
+	for _, speaks := range from.Carriers {
+		before[speaks.CarrierID] = speaks.Language
+	}
+	return slices.ContainsFunc(c.Carriers, func(speaks CarrierLanguage) bool { return before[speaks.CarrierID] != speaks.Language.stored() })
+}
+
+func (c LanguageChange) write(ctx context.Context, tx pgx.Tx, v account.View) error {
+	var ids []int64
+	var languages []Language
+	for _, speaks := range c.Carriers {
+		ids, languages = append(ids, speaks.CarrierID), append(languages, speaks.Language.stored())
+	}
+	b := &pgx.Batch{}
+	if c.Language != "" {
+		b.Queue(`UPDATE analysis SET language = $2 WHERE organization_id = $1`, v.Org(), c.Language.stored())
+	}
+	b.Queue(`DELETE FROM analysis_language WHERE organization_id = $1 AND carrier_id = ANY($2)`, v.Org(), ids)
+	b.Queue(`
+		INSERT INTO analysis_language (organization_id, carrier_id, language)
+		SELECT $1, carrier_id, language FROM unnest($2::bigint[], $3::text[]) AS speaks (carrier_id, language)
+		WHERE language <> ''`, v.Org(), ids, languages)
+	return tx.SendBatch(ctx, b).Close()
+}
+
+// stored is what is kept of a language that was asked for.
+func (l Language) stored() Language {
+	if l == None {
+		return ""
+	}
+	return l
 }
 
 // Reread has every text read again, although nothing has changed: for texts that were written by a program of an earlier release.
@@ -268,42 +316,45 @@ func named(topics []Topic, name string, id int64) bool {
 	return slices.ContainsFunc(topics, func(t Topic) bool { return t.ID != id && t.key() == key })
 }
 
-// check notes in the form what keeps the topic out of a catalogue with the others.
+// check notes in the form what keeps the topic out of a catalogue with the others, and takes away what nobody meant.
 func (t *Topic) check(others []Topic, form *fault.Form) error {
+	t.Name = strings.TrimSpace(t.Name)
 	switch {
+	case form.Wrong("name"):
 	case t.Name == "":
 		form.Add("name", "is required")
 	case named(others, t.Name, t.ID):
 		form.Add("name", "is the name of another topic")
 	}
-	if len(t.Keywords) == 0 {
+	t.Keywords, t.Exclusions = tidied(t.Keywords, "keywords", form), tidied(t.Exclusions, "exclusions", form)
+	if len(t.Keywords) == 0 && !form.Wrong("keywords") {
 		form.Add("keywords", "are required: the words by which the topic is known")
 	}
 	if len(t.Keywords)+len(t.Exclusions) > MaxKeywords {
 		form.Add("keywords", "and exclusions may be %d in all", MaxKeywords)
-		return form.Err()
-	}
-	c := newCatalogue()
-	for field, words := range map[string][]string{"keywords": t.Keywords, "exclusions": t.Exclusions} {
-		for i, w := range words {
-			if err := c.keyword(w, 0); err != nil {
-				form.Add(fmt.Sprintf("%s.%d", field, i), "cannot be looked for: %v", err)
-			}
-		}
 	}
 	return form.Err()
 }
 
-// trim takes away what nobody meant: spaces around words, and words that are nothing else.
-func (t *Topic) trim() {
-	t.Name = strings.TrimSpace(t.Name)
-	for _, words := range []*[]string{&t.Keywords, &t.Exclusions} {
-		kept := []string{}
-		for _, w := range *words {
-			if w = strings.TrimSpace(w); w != "" && !slices.Contains(kept, w) {
-				kept = append(kept, w)
+// tidied are words without the spaces around them; those that are nothing else, or are there already, are left out. One that cannot be
+// looked for is noted at the place where it was given. Past the limit none is kept: they are too many already.
+func tidied(words []string, field string, form *fault.Form) []string {
+	c, kept := newCatalogue(), []string{}
+	for i, w := range words {
+		w = strings.TrimSpace(w)
+		at := fmt.Sprintf("%s.%d", field, i)
+		switch {
+		case form.Wrong(at): // it counts as one, so that nobody is told to give some
+		case w == "", slices.Contains(kept, w):
+			continue
+		default:
+			if c.keyword(w, 0) != nil { // the error repeats the word
+				form.Add(at, "must have a word in it, three letters beside a star, and at most %d characters", MaxKeywordLength)
 			}
 		}
-		*words = kept
+		if kept = append(kept, w); len(kept) > MaxKeywords {
+			break
+		}
 	}
+	return kept
 }

@@ -3,6 +3,7 @@ package analysis
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"sync"
@@ -84,15 +85,13 @@ func (r *Reader) Names(ids []int64) []string {
 	return names
 }
 
-// Suggest is Suggest for what this reader does not look for.
-func (r *Reader) Suggest(texts []string, limit int) []Suggestion {
-	return Suggest(func(yield func(string) bool) {
-		for _, text := range texts {
-			if !yield(text) {
-				return
-			}
-		}
-	}, r.language, r.catalogue, limit)
+// Suggest is Suggest for what this reader does not look for, in texts that came through carriers.
+func (r *Reader) Suggest(texts iter.Seq2[int64, string], limit int) []Suggestion {
+	c := collector{all: map[string]*candidate{}}
+	for carrier, text := range texts {
+		c.read(text, r.Language(carrier), r.catalogue)
+	}
+	return c.best(limit)
 }
 
 // Reader returns what reads the organization's texts. It may be a second old.
@@ -118,7 +117,7 @@ func (s *Store) read(ctx context.Context, v account.View) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	fresh := &Reader{names: map[int64]string{}}
+	fresh := &Reader{names: map[int64]string{}, carriers: map[int64]Language{}}
 	err = s.db.QueryRow(ctx, `SELECT version, edits FROM analysis WHERE organization_id = $1`, v.Org()).Scan(&fresh.Version, &fresh.edits)
 	if err != nil {
 		return nil, err
@@ -134,7 +133,10 @@ func (s *Store) read(ctx context.Context, v account.View) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.language, r.carriers = settings.Language, settings.Carriers
+	r.language = settings.Language
+	for _, speaks := range settings.Carriers {
+		r.carriers[speaks.CarrierID] = speaks.Language
+	}
 	if r.topics, err = readTopics(ctx, s.db, v); err != nil {
 		return nil, err
 	}
@@ -156,10 +158,16 @@ func (s *Store) read(ctx context.Context, v account.View) (*Reader, error) {
 
 // Settings are what texts are read by.
 type Settings struct {
-	Version  int32              // goes up with every change of topics, languages or rules
-	Engine   int                // the version of the rules
-	Language Language           // of texts, unless their carrier has one; zero: each tells by itself; Off: they are not read
-	Carriers map[int64]Language // by carrier
+	Version  int32             // goes up with every change of topics, languages or rules
+	Engine   int               // the version of the rules
+	Language Language          // of texts, unless their carrier has one; zero: each tells by itself; Off: they are not read
+	Carriers []CarrierLanguage // in the order of their ids
+}
+
+// CarrierLanguage is what the texts of one carrier are written in.
+type CarrierLanguage struct {
+	CarrierID int64
+	Language  Language
 }
 
 // Settings returns what the organization's texts are read by.
@@ -175,18 +183,15 @@ func (s *Store) Settings(ctx context.Context, v account.View) (Settings, error) 
 }
 
 func readSettings(ctx context.Context, q pg.Querier, v account.View) (Settings, error) {
-	settings := Settings{Carriers: map[int64]Language{}}
+	var settings Settings
 	b := &pgx.Batch{}
 	b.Queue(`SELECT version, engine, language FROM analysis WHERE organization_id = $1`, v.Org()).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&settings.Version, &settings.Engine, &settings.Language)
 	})
-	b.Queue(`SELECT carrier_id, language FROM analysis_language WHERE organization_id = $1`, v.Org()).Query(func(rows pgx.Rows) error {
-		var carrier int64
-		var lang Language
-		_, err := pgx.ForEachRow(rows, []any{&carrier, &lang}, func() error {
-			settings.Carriers[carrier] = lang
-			return nil
-		})
+	b.Queue(`
+		SELECT carrier_id, language FROM analysis_language WHERE organization_id = $1
+		ORDER BY carrier_id`, v.Org()).Query(func(rows pgx.Rows) (err error) {
+		settings.Carriers, err = pgx.CollectRows(rows, pgx.RowToStructByName[CarrierLanguage])
 		return err
 	})
 	return settings, q.SendBatch(ctx, b).Close()

@@ -24,11 +24,12 @@ func TestAnswersAreScoredAgainWhenTheirQuestionGetsItsType(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	answers := map[string]string{}
-	for _, value := range []string{"10", "7", "3", "eleven", "", " 9 "} {
+	// As texts, only the word says something: nothing good, nothing bad.
+	for value, satisfaction := range map[string]string{"10": "0.0", "7": "0.0", "3": "0.0", "eleven": "50.0", "": "0.0", " 9 ": "0.0"} {
 		answers[value] = c.json(http.MethodPost, "/v4/feedback", map[string]any{
 			"carrier_id": 1, "source": "email", "items": []map[string]any{{"question_id": 12, "value": value}},
 			"attributes": []map[string]any{{"name": "city", "value": "Lyon"}},
-		}).want(http.StatusCreated).is("nps_profile", "null").is("satisfaction_ratio", "0.0").id()
+		}).want(http.StatusCreated).is("nps_profile", "null").is("satisfaction_ratio", satisfaction).id()
 	}
 	c.retype(12, `{"type":"nps"}`)
 	for value, want := range map[string][2]string{

@@ -34,6 +34,10 @@ var resources = map[string]func(*client) string{
 	"/admin/v1/carriers/{id}": func(c *client) string {
 		return c.json(http.MethodPost, "/admin/v1/carriers", `{"name":"Survey"}`).want(http.StatusCreated).id()
 	},
+	"/admin/v1/topics/{id}": func(c *client) string {
+		body := map[string]string{"name": rand.Text(), "keywords": "parcel"}
+		return c.json(http.MethodPost, "/admin/v1/topics", body).want(http.StatusCreated).id()
+	},
 	"/v3/reports/{id}": func(c *client) string {
 		return c.json(http.MethodPost, "/v3/reports", `{}`).want(http.StatusCreated).id()
 	},

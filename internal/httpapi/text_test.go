@@ -181,18 +181,8 @@ func TestNewRulesReadFeedbackAgain(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	id := c.create(`{"carrier_id": 1, "source": "email", "items": [{"question_id": 1, "value": "I love it."}]}`).want(http.StatusCreated).id()
-	for _, sql := range []string{
-		`UPDATE analysis SET engine = 0, version = 0, edits = edits + 1 WHERE organization_id = $1`,
-		`UPDATE feedback SET sentiment = NULL, satisfaction = NULL, analysis_version = 0 WHERE organization_id = $1`,
-		`UPDATE feedback_content SET items = '[{"q":1,"v":"I love it.","t":true}]' WHERE organization_id = $1`,
-	} {
-		if _, err := c.server.db.Exec(t.Context(), sql, c.view.Org()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := tally.NewStore(c.server.db).Rebuild(t.Context(), c.view); err != nil {
-		t.Fatal(err)
-	}
+	c.exec(`UPDATE analysis SET engine = 0, version = 0, edits = edits + 1 WHERE organization_id = $1`)
+	c.unread("I love it.")
 	c.server.Texts.Forget()
 	if err := c.server.Operations.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
@@ -211,6 +201,24 @@ func TestNewRulesReadFeedbackAgain(t *testing.T) {
 	wrong, err := tally.NewStore(c.server.db).Verify(t.Context(), c.view)
 	if err != nil || len(wrong) > 0 {
 		t.Errorf("tallies: %v, %v", wrong, err)
+	}
+}
+
+// unread makes feedback with this text what it was before there was any reading.
+func (c *client) unread(text string) {
+	c.t.Helper()
+	c.exec(`UPDATE feedback SET sentiment = NULL, satisfaction = NULL, analysis_version = 0 WHERE organization_id = $1`)
+	c.exec(`UPDATE feedback_content SET items = '[{"q":1,"v":"` + text + `","t":true}]' WHERE organization_id = $1`)
+	if err := tally.NewStore(c.server.db).Rebuild(c.t.Context(), c.view); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// exec runs a statement about the client's organization, $1.
+func (c *client) exec(sql string) {
+	c.t.Helper()
+	if _, err := c.server.db.Exec(c.t.Context(), sql, c.view.Org()); err != nil {
+		c.t.Fatal(err)
 	}
 }
 
@@ -234,26 +242,26 @@ func TestLanguagesOfCarrierAndOrganization(t *testing.T) {
 	}
 	score(1)
 	score(2)
-	change(analysis.LanguageChange{Language: new(analysis.English)})
+	change(analysis.LanguageChange{Language: analysis.English})
 	if got := score(1); got != 50 {
 		t.Errorf("in English %v", got)
 	}
-	change(analysis.LanguageChange{Carriers: map[int64]analysis.Language{2: analysis.German}})
+	change(analysis.LanguageChange{Carriers: []analysis.CarrierLanguage{{CarrierID: 2, Language: analysis.German}}})
 	if english, german := score(1), score(2); english != 50 || german <= 60 {
 		t.Errorf("in English %v, in German %v", english, german)
 	}
-	change(analysis.LanguageChange{Carriers: map[int64]analysis.Language{3: ""}, Language: new(analysis.Off)})
+	change(analysis.LanguageChange{Language: analysis.Off})
 	unread := c.create(`{"carrier_id": 3, "source": "email", "items": [{"question_id": 3, "value": "Wonderful!"}]}`).want(http.StatusCreated)
 	unread.is("satisfaction_ratio", "0.0")
 	c.get("/v4/feedback/"+unread.id()+"?include=items.spans").is("items.0.spans", `[]`)
-	change(analysis.LanguageChange{Language: new(analysis.English)})
-	if started := change(analysis.LanguageChange{Language: new(analysis.English)}); started != 0 {
+	change(analysis.LanguageChange{Language: analysis.English})
+	if started := change(analysis.LanguageChange{Language: analysis.English}); started != 0 {
 		t.Error("nothing changed, but texts are read again")
 	}
 	var form fault.Form
 	_, _, err := c.server.Operations.ChangeLanguages(t.Context(), c.view, feedback.By{},
-		analysis.LanguageChange{Language: new(analysis.Language("tlh")), Carriers: map[int64]analysis.Language{77: analysis.French}}, &form)
-	if !fault.Is(err, fault.ValidationFailed) || !form.Wrong("language") || !form.Wrong("carriers.77") {
+		analysis.LanguageChange{Language: "tlh", Carriers: []analysis.CarrierLanguage{{CarrierID: 77, Language: analysis.French}}}, &form)
+	if !fault.Is(err, fault.ValidationFailed) || !form.Wrong("language") || !form.Wrong("carriers.0.carrier_id") {
 		t.Errorf("refused with %v", err)
 	}
 }

@@ -275,7 +275,7 @@ func TestProviderComesTooLate(t *testing.T) {
 func TestTextsThatAreNotToBeReadStay(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	_, err := d.texts.ChangeLanguages(t.Context(), d.view, analysis.LanguageChange{Language: new(analysis.Off)}, &fault.Form{}, func(pgx.Tx) error { return nil })
+	_, err := d.texts.ChangeLanguages(t.Context(), d.view, analysis.LanguageChange{Language: analysis.Off}, &fault.Form{}, func(pgx.Tx) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,8 @@ CREATE TABLE analysis_language (
     organization_id bigint NOT NULL,
     carrier_id      bigint NOT NULL,
     language        text NOT NULL,
-    CONSTRAINT analysis_language_pkey PRIMARY KEY (organization_id, carrier_id)
+    CONSTRAINT analysis_language_pkey PRIMARY KEY (organization_id, carrier_id),
+    CONSTRAINT analysis_language_carrier FOREIGN KEY (organization_id, carrier_id) REFERENCES carrier (organization_id, id) ON DELETE CASCADE
 );
 
 ALTER TABLE topic
