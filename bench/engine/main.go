@@ -156,12 +156,16 @@ func run(ctx context.Context, o options) (err error) {
 			continue
 		}
 		rig.Progress("%s", s.name)
-		if err := s.run(b, ctx); err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+		if err = s.run(b, ctx); err != nil {
+			err = fmt.Errorf("%s: %w", s.name, err)
+			break
 		}
 	}
 	for _, t := range b.report.tables() {
-		fmt.Print(t.Text())
+		fmt.Print(t.Text()) // what there is, also after an error
+	}
+	if err != nil {
+		return err
 	}
 	if o.short || o.only != "" || o.large != corpus.Full {
 		return nil
@@ -244,7 +248,7 @@ func execute(ctx context.Context, url string, statements ...string) error {
 	return nil
 }
 
-// few are the numbers of clients for requests that are much work each.
-func (b *bench) few() []int {
-	return slices.DeleteFunc(slices.Clone(b.clients), func(n int) bool { return n > 8 })
+// few are the numbers of clients for requests that are much work each, up to a number.
+func (b *bench) few(most int) []int {
+	return slices.DeleteFunc(slices.Clone(b.clients), func(n int) bool { return n > most })
 }
