@@ -52,6 +52,7 @@ type entry struct {
 	firm    bool // is meant also in a question or a wish
 	lone    bool // a negation that takes no part in others: "without"
 	near    bool // of a concession: it is about the next few words
+	named   bool // a quality by its name, which is no praise where blame stands beside it: "cleanliness leaves much to be desired"
 	opener  bool // in praise that is none: "Great, another delay"
 	alone   int  // what a degree weighs where it grades nothing: "super!"
 }
@@ -205,6 +206,8 @@ func parseEntry(fields []string) (entry, error) {
 			e.lone = true
 		case f == "near":
 			e.near = true
+		case f == "named":
+			e.named = true
 		case f == "opener":
 			e.opener = true
 		case i == 0 && e.role != judgement:

@@ -68,10 +68,15 @@ func (d *denial) turns() int {
 func (r *reader) negations(i int) int {
 	var d denial
 	r.before(i, &d)
-	if r.findings[i].verb {
+	if r.findings[i].verb || d == (denial{}) && r.led(i) {
 		r.after(i, &d)
 	}
 	return d.turns()
+}
+
+// led reports whether what announces a negation stands right before a finding, which must be a verb then: "ne correspond pas".
+func (r *reader) led(i int) bool {
+	return i > 0 && r.findings[i-1].role == lead && r.findings[i].from-r.findings[i-1].to <= 2
 }
 
 func (r *reader) before(i int, d *denial) {

@@ -27,6 +27,21 @@ func TestRules(t *testing.T) {
 			"en": {"positive", "We had no problems at all."}, "fr": {"positive", "Nous n'avons eu aucun problème."}, "de": {"positive", "Wir hatten keine Probleme."},
 			"es": {"positive", "No hemos tenido ningún problema."}, "it": {"positive", "Non abbiamo avuto nessun problema."},
 		},
+		"a verb between the two words of a denial": {
+			"fr": {"negative", "Le colis ne correspond pas à la commande."},
+		},
+		"a word that only looks like a denial": {
+			"fr": {"positive", "Le livreur est passé à l'heure."},
+		},
+		"praise understated": {
+			"fr": {"positive", "Rien à redire."}, "de": {"positive", "Da gibt es nichts zu meckern."},
+		},
+		"blame understated": {
+			"fr": {"negative", "La propreté laisse à désirer."}, "de": {"negative", "Die Sauberkeit lässt zu wünschen übrig."},
+		},
+		"a verb in two parts": {
+			"de": {"negative", "Die Anwendung stürzt bei jedem Start ab."},
+		},
 		"a denial behind the verb": {
 			"fr": {"negative", "Le chauffage marche pas."}, "de": {"negative", "Die Heizung funktioniert seit gestern nicht."},
 		},
@@ -181,7 +196,7 @@ func TestWordsThatJudgeNothing(t *testing.T) {
 	t.Parallel()
 	words := map[analysis.Language]string{
 		"en": "account address afternoon bank bathroom branch bridge camera carpet contract daughter desk employee engine envelope flight garden glass hat hotel invoice jacket kitchen lamp letter milk month mother nurse office oven parcel passport platform printer question rain restaurant screen season shirt station street student ticket train umbrella version village water week window wine winter year",
-		"fr": "adresse agence anniversaire avril banque bouton bureau café caisse cas chambre chemise coup cuisine devis dossier facture fille fils formulaire gare impression jardin lettre lundi maison marché mars matin médecin mois mur musique numéro papier pluie question rue salle semaine tasse téléphone train usine valise ville vol",
+		"fr": "adresse agence anniversaire avril banque bouton bureau café caisse cas chambre chemise coup cuisine devis dossier facture fille fils formulaire gare impression jardin lettre lundi maison marché mars matin médecin mois mur musique numéro papier pluie question rue salle semaine tasse téléphone train usine valise ville vol attention carte prix solde souris passé sèche-linge",
 		"de": "Adresse Bahnhof Bank Brief Dame Fall Filiale Formular Garten Gericht Jahr Kaffee Kasse Küche Lehrer Mappe Monat Montag Mutter Nummer Papier Rechnung Regen Reise Schule Schwester Seite Straße Stuhl Tasse Termin Tochter Versicherung Wein Woche Zimmer schicken lesen schreiben offen geöffnet",
 		"es": "agua banco billete calle camisa cara carta casa ciudad cocina cuenta dirección domingo enchufe factura habitación hermana hijo impresión jardín lluvia mano mañana mesa mes número oficina paquete pared plaza puerta ratón semana suelo teléfono tormenta tren ventana",
 		"it": "albergo banca busta camera casa chiave cucina divano domenica fattura figlia finestra giardino impressione lettera marca mese modulo numero ordine pacco pianta piatto porta resto scarpa scuola sera serie settimana stazione strada tavolo telefono tenere treno ufficio viaggio zuppa leggere",

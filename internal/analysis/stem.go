@@ -71,7 +71,7 @@ func undouble(w string) string {
 }
 
 func stemFrench(w string) string {
-	if len(w) < 4 {
+	if len(w) < 4 || w == "plus" { // which is not "plu"
 		return w
 	}
 	if short, ok := cutAny(w, 4, "ement", "ment"); ok {
@@ -86,6 +86,10 @@ func stemFrench(w string) string {
 		return short
 	}
 	w, _ = cutAny(w, 3, "ee", "e")
+	switch w {
+	case "pass", "cass", "sonn", "sall", "goutt": // "passé" is not "pas", nor "salle" "sale"
+		return w
+	}
 	if n := len(w); n > 3 && w[n-1] == w[n-2] {
 		w = w[:n-1]
 	}

@@ -3,6 +3,7 @@ package analysis
 // clause is what lies between two pauses.
 type clause struct {
 	good, set, bad, firm     int // set phrases of praise are meant in a wish, too
+	named                    int // of good, what only names a quality
 	wished, former, conceded bool
 	mended                   bool // a fault in it is over
 }
@@ -15,6 +16,9 @@ func (c *clause) add(f *finding) {
 		c.set += f.value
 	case f.value > 0:
 		c.good += f.value
+		if f.named {
+			c.named += f.value
+		}
 	default:
 		c.bad += f.value
 	}
@@ -25,6 +29,9 @@ func (c *clause) value() int {
 	good, bad := c.good, c.bad
 	if c.mended {
 		bad = 0
+	}
+	if bad < 0 {
+		good -= c.named
 	}
 	if c.wished {
 		good = good * 30 / 100
