@@ -75,7 +75,7 @@ type recorded struct {
 func (r *recorder) note(conn *pgx.Conn, sql []string, args [][]any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.trips = append(r.trips, recorded{sql, args, conn.Config().RuntimeParams["plan_cache_mode"] != ""})
+	r.trips = append(r.trips, recorded{sql, args, conn.Config().RuntimeParams["plan_cache_mode"] == "force_custom_plan"})
 }
 
 func (r *recorder) take() []recorded {
@@ -124,7 +124,7 @@ type original struct {
 
 func openOriginal(ctx context.Context, url string) (*original, error) {
 	o := &original{}
-	for _, s := range []pg.Settings{{}, {Tracer: &o.recorder}, {Tracer: &o.recorder, CustomPlans: true}} {
+	for _, s := range []pg.Settings{{OnePlan: true}, {Tracer: &o.recorder, OnePlan: true}, {Tracer: &o.recorder, CustomPlans: true}} {
 		s.URL = url
 		pool, err := pg.Open(ctx, s)
 		if err != nil {

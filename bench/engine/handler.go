@@ -137,7 +137,7 @@ func handle(ctx context.Context, file, address string) error {
 		return err
 	}
 	for _, custom := range []bool{false, true} {
-		if h.pools[custom], err = pg.Open(ctx, pg.Settings{URL: h.URL, MaxConns: h.Conns, CustomPlans: custom}); err != nil {
+		if h.pools[custom], err = pg.Open(ctx, pg.Settings{URL: h.URL, MaxConns: h.Conns, CustomPlans: custom, OnePlan: !custom}); err != nil {
 			return err
 		}
 	}

@@ -101,7 +101,7 @@ func (c call) options() string {
 			return options + " -c plan_cache_mode=force_custom_plan -c max_parallel_workers_per_gather=0"
 		}
 	}
-	return options
+	return options + " -c plan_cache_mode=force_generic_plan"
 }
 
 // script is one of pgbench's.

@@ -130,7 +130,7 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 		}
 		log, s.database.Tracer = traced.logger(log), traced.statements()
 	}
-	db, err := pg.Open(ctx, s.database)
+	db, err := openWrites(ctx, s.database)
 	if err != nil {
 		return err
 	}
@@ -235,6 +235,12 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 	signals.watchServer(api)
 	log.InfoContext(ctx, "listening", "address", listener.Addr().String(), "base_url", s.baseURL)
 	return serve(ctx, listener, handler, log, s, &draining, traced)
+}
+
+// openWrites is the pool for all but filters.
+func openWrites(ctx context.Context, s pg.Settings) (*pgxpool.Pool, error) {
+	s.OnePlan = true
+	return pg.Open(ctx, s)
 }
 
 // openFilters is the pool that filters run on.

@@ -108,3 +108,23 @@ func buffers(t *testing.T, pool *pgxpool.Pool, work func()) int64 {
 	work()
 	return read() - before
 }
+
+// The statement that creates is planned once for a connection: to plan it takes longer than to run it.
+func TestCreatesAreNotPlannedEachTime(t *testing.T) {
+	t.Parallel()
+	db := open(t, pg.Settings{URL: pgtest.URL(t), MaxConns: 1, OnePlan: true})
+	store, v := feedback.NewStore(db, db, carrier.NewStore(db), analysis.NewStore(db)), organization(t, db)
+	for range 10 {
+		_, err := store.Create(t.Context(), v, feedback.New{CarrierID: 1, Source: 1, Items: []carrier.Item{{QuestionID: 1, Value: "Fine."}}}, &fault.Form{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var once, each int
+	err := db.QueryRow(t.Context(), `
+		SELECT sum(generic_plans), sum(custom_plans) FROM pg_prepared_statements
+		WHERE statement LIKE '%INSERT INTO feedback_content%' AND statement NOT LIKE '%pg_prepared%'`).Scan(&once, &each)
+	if err != nil || once != 10 || each != 0 {
+		t.Errorf("%d executions by the one plan, %d by a plan of their own, %v", once, each, err)
+	}
+}

@@ -147,7 +147,7 @@ func (s *Store) keep(ctx context.Context, tx pgx.Tx, v account.View, o *Operatio
 		UPDATE operation SET (chunks, total) = (SELECT count(*), coalesce(sum(n), 0) FROM chunk), selects_at = NULL
 		WHERE organization_id = `+org+` AND id = `+id+`
 		RETURNING total`, *args...).QueryRow(func(row pgx.Row) error { return row.Scan(&o.Total) })
-	b.Queue(`SET LOCAL plan_cache_mode = auto`)
+	b.Queue(`SET LOCAL plan_cache_mode TO DEFAULT`)
 	return tx.SendBatch(ctx, b).Close()
 }
 

@@ -31,7 +31,10 @@ type Settings struct {
 	// on one plan for all, and a rare value is then looked for as if it were common. It is for filters, which anyone can make heavy:
 	// they also get no parallel workers.
 	CustomPlans bool
-	Tracer      pgx.QueryTracer
+	// OnePlan has a statement planned once for all its executions. It is for statements that are best run one way whatever their values. PostgreSQL
+	// would plan some of them every time, which takes longer than to run them: it knows that an array has one element, and expects ten of any.
+	OnePlan bool
+	Tracer  pgx.QueryTracer
 }
 
 // Open returns a pool for the database. It connects lazily: an unreachable server is noticed by the first statement
@@ -56,6 +59,9 @@ func Open(ctx context.Context, s Settings) (*pgxpool.Pool, error) {
 		params["plan_cache_mode"] = "force_custom_plan"
 		// One reader gets one core: another organization's requests need the others.
 		params["max_parallel_workers_per_gather"] = "0"
+	}
+	if s.OnePlan {
+		params["plan_cache_mode"] = "force_generic_plan"
 	}
 	params["idle_in_transaction_session_timeout"] = "30000"
 	return pgxpool.NewWithConfig(ctx, cfg)
