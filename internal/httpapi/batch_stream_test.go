@@ -261,7 +261,7 @@ func TestBatchOfAClientThatReadsLater(t *testing.T) {
 func TestBatchOfAClientThatNeverReads(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
-	c.server.Timeout = time.Second
+	c.server.Timeout = 5 * time.Second // the other one has to find the place free within it
 	c.server.Limits = httpapi.Limits{InFlight: map[httpapi.Class]int{httpapi.Bulk: 1}}
 	address := c.listen()
 	conn := c.raw(address, 1<<40, "{}\n")
