@@ -32,7 +32,7 @@ func (f *filter) pageSQL(p Page, few bool, args *pg.Args) (string, error) {
 		matches = "(SELECT f.* FROM " + matches + " OFFSET 0) AS f"
 	}
 	return `
-		SELECT ` + recordColumns + `
+		SELECT ` + recordColumns(p.Parts) + `
 		FROM (
 			SELECT f.* FROM ` + matches + `
 			ORDER BY f.id ` + order + `

@@ -24,7 +24,7 @@ func (s *Store) ByID(ctx context.Context, v account.View, id int64, parts Parts)
 			WHERE w.organization_id = f.organization_id AND w.feedback_id = f.id AND w.user_id = $3)`
 	}
 	rows, err := s.db.Query(ctx, `
-		SELECT `+recordColumns+`
+		SELECT `+recordColumns(parts)+`
 		FROM feedback f
 		JOIN feedback_content c ON c.organization_id = f.organization_id AND c.feedback_id = f.id
 		WHERE f.organization_id = $1 AND f.id = $2`+mine, args...)
@@ -45,8 +45,16 @@ func (s *Store) ByID(ctx context.Context, v account.View, id int64, parts Parts)
 	return page[0], nil
 }
 
-const recordColumns = `f.id, f.carrier_id, c.fingerprint, f.source, f.status, f.created_at, f.completed_at,
-	coalesce(f.nps_profile, 0), f.satisfaction, f.attribute_value_ids, c.first_item_id, c.items`
+// recordColumns are what a record is made of. Its items, which may be long, are read only where they are asked for.
+func recordColumns(parts Parts) string {
+	if parts.Items {
+		return ownColumns + "c.items"
+	}
+	return ownColumns + "NULL::jsonb"
+}
+
+const ownColumns = `f.id, f.carrier_id, c.fingerprint, f.source, f.status, f.created_at, f.completed_at,
+	coalesce(f.nps_profile, 0), f.satisfaction, f.attribute_value_ids, c.first_item_id, `
 
 func scanRecord(row pgx.CollectableRow) (Record, error) {
 	var (
@@ -61,6 +69,9 @@ func scanRecord(row pgx.CollectableRow) (Record, error) {
 		return Record{}, err
 	}
 	rec.CreatedAt = rec.CreatedAt.UTC()
+	if raw == nil {
+		return rec, nil
+	}
 	if err := json.Unmarshal(raw, &items); err != nil {
 		return Record{}, fmt.Errorf("decode items: %w", err)
 	}
@@ -74,18 +85,16 @@ func scanRecord(row pgx.CollectableRow) (Record, error) {
 	return rec, nil
 }
 
-// addParts loads what was asked for, one statement a part however many records there are, and drops what was not.
+// addParts loads what was asked for, one statement a part however many records there are.
 func (s *Store) addParts(ctx context.Context, v account.View, page []Record, parts Parts) error {
-	if !parts.Items {
-		for i := range page {
-			page[i].Items = nil
-		}
-	} else if err := s.addQuestions(ctx, v, page, parts.Questions); err != nil {
-		return err
-	}
-	if parts.Items && parts.Texts {
-		if err := s.addTexts(ctx, v, page); err != nil {
+	if parts.Items {
+		if err := s.addQuestions(ctx, v, page, parts.Questions); err != nil {
 			return err
+		}
+		if parts.Texts {
+			if err := s.addTexts(ctx, v, page); err != nil {
+				return err
+			}
 		}
 	}
 	if parts.Attributes {
