@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -122,6 +124,7 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
+	spareCollector()
 	log := newLogger(s, std)
 	var traced *traces
 	if s.traced {
@@ -235,6 +238,14 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 	signals.watchServer(api)
 	log.InfoContext(ctx, "listening", "address", listener.Addr().String(), "base_url", s.baseURL)
 	return serve(ctx, listener, handler, log, s, &draining, traced)
+}
+
+// spareCollector lets garbage grow to four times what is alive before it is collected, unless an operator has decided otherwise: that is little, and
+// would be collected many times a second.
+func spareCollector() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
 }
 
 // openWrites is the pool for all but filters.
