@@ -240,11 +240,11 @@ func (c *serveCmd) Run(ctx context.Context, std streams) error {
 	return serve(ctx, listener, handler, log, s, &draining, traced)
 }
 
-// spareCollector lets garbage grow to four times what is alive before it is collected, unless an operator has decided otherwise: that is little, and
+// spareCollector lets garbage grow to twice what is alive before it is collected, unless an operator has decided otherwise: that is little, and
 // would be collected many times a second.
 func spareCollector() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
+		debug.SetGCPercent(200)
 	}
 }
 

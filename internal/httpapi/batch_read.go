@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"earshot/internal/fault"
@@ -51,13 +50,18 @@ type chunk struct {
 // error is the end, io.EOF the one that was to be expected.
 type lineReader func() (number int, text []byte, refusal *fault.Fault, err error)
 
-// batchIn is the lines of a batch as they come in.
+// batchIn is the lines of a batch as they come in. They wait together until somebody takes them: while some are written the next ones
+// gather, and no line waits for company.
 type batchIn struct {
-	chunks  chan *chunk
+	mu      sync.Mutex
+	waiting *chunk
+	ended   bool
+	err     error // why there are no more lines, once there are none; nil at the end of the body
+
+	came    chan struct{} // has one when there may be something to take
+	taken   chan struct{} // has one when there may be room again
 	stopped chan struct{}
 	reader  sync.WaitGroup
-	ended   atomic.Bool
-	err     error // why there are no more lines, once chunks is closed; nil at the end of the body
 }
 
 // readBatch starts to read a body. extend is called for every line, to give the client time for it.
@@ -70,93 +74,98 @@ func (s *Server) readBatch(r *http.Request, extend func()) (*batchIn, error) {
 	if encoding != "" && encoding != "identity" && encoding != "gzip" {
 		return nil, fault.New(fault.UnsupportedMedia, "The body may be compressed by gzip, and not otherwise.")
 	}
-	in := &batchIn{chunks: make(chan *chunk), stopped: make(chan struct{})}
+	in := &batchIn{waiting: &chunk{}, came: make(chan struct{}, 1), taken: make(chan struct{}, 1), stopped: make(chan struct{})}
 	in.reader.Go(func() {
-		defer close(in.chunks)
-		defer in.ended.Store(true)
-		// A panic would end the process here, instead of a request.
+		var err error
 		defer func() {
+			// A panic would end the process here, instead of a request.
 			if p := recover(); p != nil {
-				in.err = fmt.Errorf("panic while reading: %T", p)
+				err = fmt.Errorf("panic while reading: %T", p)
 			}
+			in.end(err)
 		}()
 		var body io.Reader = r.Body
 		if encoding == "gzip" {
 			extend()
-			inflated, err := gzip.NewReader(body)
-			if err != nil {
-				in.err = fault.New(fault.BadRequest, "The body is not compressed by gzip.")
+			inflated, broken := gzip.NewReader(body)
+			if broken != nil {
+				err = fault.New(fault.BadRequest, "The body is not compressed by gzip.")
 				return
 			}
 			body = inflated
 		}
 		body = &meter{Reader: body, most: s.batches.bytes, refusal: overfull("bytes", s.batches.bytes)}
 		if media == ndjson {
-			in.read(textLines(body, s.BodyLimit), s.batches.lines, extend)
+			err = in.read(textLines(body, s.BodyLimit), s.batches.lines, extend)
 		} else {
-			in.read(listElements(body, s.BodyLimit), s.batches.lines, extend)
+			err = in.read(listElements(body, s.BodyLimit), s.batches.lines, extend)
 		}
 	})
 	return in, nil
 }
 
-// read collects lines into chunks. A chunk is handed on as soon as somebody is there to take it: while one is written the next one grows, and
-// no line waits for company.
-func (in *batchIn) read(next lineReader, most int, extend func()) {
-	c := &chunk{}
+// read adds lines to those that wait until there are no more, or nobody wants them. nil is the end of the body.
+func (in *batchIn) read(next lineReader, most int, extend func()) error {
 	for {
 		extend()
 		number, text, refusal, err := next()
 		if err == nil && number > most {
 			err = overfull("lines", int64(most))
 		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
 		if err != nil {
-			in.hand(c)
-			if !errors.Is(err, io.EOF) {
-				in.err = err
-			}
-			return
+			return err
 		}
-		c.lines = append(c.lines, readLine(number, text, refusal))
-		c.bytes, c.next = c.bytes+len(text), number+1
+		l := readLine(number, text, refusal)
+		in.mu.Lock()
+		c := in.waiting
+		c.lines, c.bytes, c.next = append(c.lines, l), c.bytes+len(text), number+1
 		full := len(c.lines) == feedback.MaxMany || c.bytes >= maxChunkBytes
-		select {
-		case in.chunks <- c:
-			c = &chunk{}
-			continue
-		default:
-		}
-		if full {
-			if !in.hand(c) {
-				return
+		in.mu.Unlock()
+		signal(in.came)
+		for full {
+			select {
+			case <-in.taken:
+				in.mu.Lock()
+				full = in.waiting == c
+				in.mu.Unlock()
+			case <-in.stopped:
+				return nil
 			}
-			c = &chunk{}
 		}
 	}
 }
 
-// hand waits for a chunk to be taken, and says whether it was.
-func (in *batchIn) hand(c *chunk) bool {
-	if len(c.lines) == 0 {
-		return true
-	}
+// end notes that there are no more lines, and why.
+func (in *batchIn) end(err error) {
+	in.mu.Lock()
+	in.ended, in.err = true, err
+	in.mu.Unlock()
+	signal(in.came)
+}
+
+// signal leaves word, unless there is some already.
+func signal(c chan struct{}) {
 	select {
-	case in.chunks <- c:
-		return true
-	case <-in.stopped:
-		return false
+	case c <- struct{}{}:
+	default:
 	}
 }
 
-// take waits for the next chunk; there is none after the last. While the client says nothing it asks, now and then, whether to go on
+// take waits for lines and returns all there are; nil after the last. While the client says nothing it asks, now and then, whether to go on
 // waiting: a service that stops does not wait for its clients.
 func (in *batchIn) take(ctx context.Context, goOn func(context.Context) error) (*chunk, error) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
-		select {
-		case c := <-in.chunks:
+		if c, ended := in.waitingNow(); c != nil || ended {
+			signal(in.taken)
 			return c, nil
+		}
+		select {
+		case <-in.came:
 		case <-tick.C:
 			if err := goOn(ctx); err != nil {
 				return nil, err
@@ -165,11 +174,25 @@ func (in *batchIn) take(ctx context.Context, goOn func(context.Context) error) (
 	}
 }
 
+// waitingNow takes the lines that wait, nil when there are none, and says whether more can come.
+func (in *batchIn) waitingNow() (c *chunk, ended bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if len(in.waiting.lines) == 0 {
+		return nil, in.ended
+	}
+	c, in.waiting = in.waiting, &chunk{}
+	return c, false
+}
+
 // stop returns when nothing is read any more; interrupt ends a read that waits for the client. A body that was read to its end is left
 // alone: the connection is good for another request.
 func (in *batchIn) stop(interrupt func()) {
 	close(in.stopped)
-	if !in.ended.Load() {
+	in.mu.Lock()
+	ended := in.ended
+	in.mu.Unlock()
+	if !ended {
 		interrupt()
 	}
 	in.reader.Wait()

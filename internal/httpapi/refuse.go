@@ -80,6 +80,10 @@ func (s *Server) write(x *exchange, f *fault.Fault) {
 		x.Header().Set("WWW-Authenticate", "Bearer")
 	case fault.Unavailable:
 		x.Header().Set("Retry-After", "1")
+	case fault.RateLimited:
+		if x.Header().Get("Retry-After") == "" { // of a batch that waited in vain
+			x.Header().Set("Retry-After", strconv.Itoa(int(s.Timeout.Seconds())+1))
+		}
 	default:
 	}
 	status, ok := statuses[f.Code]
