@@ -116,8 +116,7 @@ func oddQueries() map[string]hostileQuery {
 }
 
 // Hostile queries are answered within a second or refused, and never break anything.
-func TestHostileQueries(t *testing.T) {
-	t.Parallel()
+func TestHostileQueries(t *testing.T) { //nolint:paralleltest // it is timed, and others would be timed with it
 	w := smallWorld(t, "America/Santiago")
 	for name, c := range hostile() { //nolint:paralleltest // they are timed
 		t.Run(name, func(t *testing.T) {
