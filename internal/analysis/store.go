@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -108,17 +109,20 @@ func (s *Store) Reader(ctx context.Context, v account.View) (*Reader, error) {
 // read returns the reader of the version that is current. The version is read before all else: a reader may know more than its version says, and
 // what it reads is then read once more, but never less.
 func (s *Store) read(ctx context.Context, v account.View) (*Reader, error) {
-	// Whoever comes first finds no row. Nothing was read before, so there is nothing to catch up with.
-	_, err := s.db.Exec(ctx, `
-		INSERT INTO analysis (organization_id, version, engine)
-		SELECT $1, 2, $2
-		WHERE NOT EXISTS (SELECT FROM analysis WHERE organization_id = $1)
-		ON CONFLICT DO NOTHING`, v.Org(), Version)
-	if err != nil {
-		return nil, err
-	}
 	fresh := &Reader{names: map[int64]string{}, carriers: map[int64]Language{}}
-	err = s.db.QueryRow(ctx, `SELECT version, edits FROM analysis WHERE organization_id = $1`, v.Org()).Scan(&fresh.Version, &fresh.edits)
+	find := func() error {
+		return s.db.QueryRow(ctx, `SELECT version, edits FROM analysis WHERE organization_id = $1`, v.Org()).Scan(&fresh.Version, &fresh.edits)
+	}
+	err := find()
+	if errors.Is(err, pgx.ErrNoRows) {
+		// Whoever comes first finds no row. Nothing was read before, so there is nothing to catch up with.
+		_, err = s.db.Exec(ctx, `
+			INSERT INTO analysis (organization_id, version, engine) VALUES ($1, 2, $2)
+			ON CONFLICT DO NOTHING`, v.Org(), Version)
+		if err == nil {
+			err = find()
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

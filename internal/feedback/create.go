@@ -64,6 +64,23 @@ type storedItem struct {
 	Spans    []span `json:"s,omitempty"`
 }
 
+func decodeItems(raw []byte) (items []storedItem, err error) {
+	if err := json.Unmarshal(raw, &items); err != nil {
+		return nil, fmt.Errorf("decode items: %w", err)
+	}
+	return items, nil
+}
+
+// writtenTexts are the texts among items.
+func writtenTexts(items []storedItem) (texts []string) {
+	for _, item := range items {
+		if item.Text {
+			texts = append(texts, item.Value)
+		}
+	}
+	return texts
+}
+
 func (s *Store) draft(ctx context.Context, v account.View, n New, form *fault.Form) (draft, error) {
 	// A request without a usable carrier is refused for that; the rules of carrier 0 have nothing to say.
 	if n.CarrierID == 0 {
@@ -111,10 +128,12 @@ func (d *draft) finish(reader *analysis.Reader, known []storedItem) error {
 		}
 		if known != nil && known[i].Text {
 			stored[i].Spans = known[i].Spans
+			d.add(sum(known[i].Spans))
 		} else {
-			stored[i].Spans = spans(reader.Read(d.CarrierID, a.Value))
+			text := reader.Read(d.CarrierID, a.Value)
+			stored[i].Spans = spans(text)
+			d.add(text)
 		}
-		d.add(stored[i].Spans)
 	}
 	d.satisfaction = carrier.Satisfaction(d.result.Scale, d.mean())
 	var err error

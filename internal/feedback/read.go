@@ -2,7 +2,6 @@ package feedback
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -60,7 +59,6 @@ func scanRecord(row pgx.CollectableRow) (Record, error) {
 	var (
 		rec   Record
 		first int64
-		items []storedItem
 		raw   []byte
 	)
 	err := row.Scan(&rec.ID, &rec.CarrierID, &rec.Fingerprint, &rec.Source, &rec.Status, &rec.CreatedAt, &rec.CompletedAt,
@@ -72,8 +70,9 @@ func scanRecord(row pgx.CollectableRow) (Record, error) {
 	if raw == nil {
 		return rec, nil
 	}
-	if err := json.Unmarshal(raw, &items); err != nil {
-		return Record{}, fmt.Errorf("decode items: %w", err)
+	items, err := decodeItems(raw)
+	if err != nil {
+		return Record{}, err
 	}
 	rec.Items = make([]Item, len(items))
 	for i, item := range items {

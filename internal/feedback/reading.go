@@ -2,7 +2,6 @@ package feedback
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -42,15 +41,11 @@ func (s *Store) NextUnread(ctx context.Context, v account.View, after int64) (Un
 	if err != nil {
 		return Unread{}, fmt.Errorf("find texts: %w", err)
 	}
-	var stored []storedItem
-	if err := json.Unmarshal(raw, &stored); err != nil {
-		return Unread{}, fmt.Errorf("decode items: %w", err)
+	stored, err := decodeItems(raw)
+	if err != nil {
+		return Unread{}, err
 	}
-	for _, item := range stored {
-		if item.Text {
-			u.Texts = append(u.Texts, item.Value)
-		}
-	}
+	u.Texts = writtenTexts(stored)
 	return u, nil
 }
 
@@ -74,9 +69,9 @@ func (s *Store) Keep(ctx context.Context, tx pgx.Tx, v account.View, u Unread, r
 	if err != nil {
 		return fmt.Errorf("keep what was read: %w", err)
 	}
-	var stored []storedItem
-	if err := json.Unmarshal(raw, &stored); err != nil {
-		return fmt.Errorf("decode items: %w", err)
+	stored, err := decodeItems(raw)
+	if err != nil {
+		return err
 	}
 	n := 0
 	for i := range stored {

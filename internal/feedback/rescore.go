@@ -2,7 +2,6 @@ package feedback
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -67,9 +66,9 @@ func (s *Store) reread(ctx context.Context, tx pgx.Tx, v account.View, ids []int
 	}
 	var out worth
 	for _, rec := range records {
-		var stored []storedItem
-		if err := json.Unmarshal(rec.Items, &stored); err != nil {
-			return worth{}, fmt.Errorf("decode items: %w", err)
+		stored, err := decodeItems(rec.Items)
+		if err != nil {
+			return worth{}, err
 		}
 		known := stored
 		if rec.AnalysisVersion < reader.Version {

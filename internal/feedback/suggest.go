@@ -2,8 +2,6 @@ package feedback
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -96,16 +94,9 @@ func (s *Store) latestTexts(ctx context.Context, v account.View, q fql.Query) ([
 		if err := row.Scan(&rec.carrier, &raw); err != nil {
 			return rec, err
 		}
-		var items []storedItem
-		if err := json.Unmarshal(raw, &items); err != nil {
-			return rec, fmt.Errorf("decode items: %w", err)
-		}
-		for _, item := range items {
-			if item.Text {
-				rec.texts = append(rec.texts, item.Value)
-			}
-		}
-		return rec, nil
+		items, err := decodeItems(raw)
+		rec.texts = writtenTexts(items)
+		return rec, err
 	})
 	if err != nil {
 		return nil, tooBroad(err, "read texts")

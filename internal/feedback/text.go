@@ -44,8 +44,7 @@ type read struct {
 	topicIDs []int64 // ascending
 }
 
-func (r *read) add(spans []span) {
-	text := sum(spans)
+func (r *read) add(text analysis.Result) {
 	if !text.Measured {
 		return
 	}

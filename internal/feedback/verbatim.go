@@ -2,8 +2,6 @@ package feedback
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -87,9 +85,9 @@ func (p *Snapshot) Texts(ctx context.Context, q fql.Query, question int64, limit
 
 // written are the texts among the items of a record.
 func (v Verbatim) written(raw []byte, question int64) ([]Verbatim, error) {
-	var items []storedItem
-	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, fmt.Errorf("decode items: %w", err)
+	items, err := decodeItems(raw)
+	if err != nil {
+		return nil, err
 	}
 	var texts []Verbatim
 	for _, item := range items {

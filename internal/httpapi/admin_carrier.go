@@ -102,5 +102,5 @@ func (s *Server) deleteCarrier(w http.ResponseWriter, r *http.Request, p account
 	if err := s.Carriers.Delete(r.Context(), p.View(), id); err != nil {
 		return err
 	}
-	return removed(w, "The carrier and its questions were deleted.")
+	return done(w, "The carrier and its questions were deleted.")
 }

@@ -101,7 +101,7 @@ type wireSuccess struct {
 	Message string `json:"message"`
 }
 
-// removed answers that something is gone.
-func removed(w http.ResponseWriter, message string) error {
-	return done(w, message)
+// done answers that a change was made, or that something is gone.
+func done(w http.ResponseWriter, message string) error {
+	return writeJSON(w, http.StatusOK, wireSuccess{Type: "success", Message: message})
 }

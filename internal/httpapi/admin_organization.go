@@ -127,5 +127,5 @@ func (s *Server) deleteTeam(w http.ResponseWriter, r *http.Request, p account.Pr
 	if err := s.Accounts.DeleteTeam(r.Context(), p.View(), id); err != nil {
 		return err
 	}
-	return removed(w, "The team was deleted.")
+	return done(w, "The team was deleted.")
 }

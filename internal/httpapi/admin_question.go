@@ -124,7 +124,7 @@ func (s *Server) deleteQuestion(w http.ResponseWriter, r *http.Request, p accoun
 	if err := s.Carriers.DeleteQuestion(r.Context(), p.View(), id); err != nil {
 		return err
 	}
-	return removed(w, "The question was deleted.")
+	return done(w, "The question was deleted.")
 }
 
 func newQuestion(in input) carrier.NewQuestion {

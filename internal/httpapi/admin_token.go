@@ -82,7 +82,7 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *http.Request, p account.P
 	if err := s.Accounts.RevokeToken(r.Context(), p.View(), id); err != nil {
 		return err
 	}
-	return removed(w, "The token is revoked.")
+	return done(w, "The token is revoked.")
 }
 
 func newToken(in input) account.NewToken {

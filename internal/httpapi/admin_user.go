@@ -93,7 +93,7 @@ func (s *Server) deleteUser(w http.ResponseWriter, r *http.Request, p account.Pr
 	if err := s.Accounts.DeleteUser(r.Context(), p.View(), account.UserID(id)); err != nil {
 		return err
 	}
-	return removed(w, "The user was deleted and their tokens revoked.")
+	return done(w, "The user was deleted and their tokens revoked.")
 }
 
 func readUser(in input) account.User {

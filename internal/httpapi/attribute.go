@@ -57,11 +57,6 @@ func (s *Server) mistakes(r *http.Request, p account.Principal, id int64, form *
 	return err
 }
 
-// done answers that a change was made.
-func done(w http.ResponseWriter, message string) error {
-	return writeJSON(w, http.StatusOK, wireSuccess{Type: "success", Message: message})
-}
-
 // readChange reads what an attribute call is to do, to one feedback or to many: attributes must be given, and not as an empty list.
 func readChange(in input, verb feedback.Verb) feedback.Change {
 	in.require("attributes")

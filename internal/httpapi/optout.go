@@ -76,7 +76,7 @@ func (s *Server) removeOptOut(w http.ResponseWriter, r *http.Request, p account.
 	if err := s.OptOuts.Remove(r.Context(), p.View(), in.target(), &form); err != nil {
 		return err
 	}
-	return removed(w, "The target was taken off the list.")
+	return done(w, "The target was taken off the list.")
 }
 
 type wireStanding struct {

@@ -121,7 +121,7 @@ func (s *Server) deleteReport(w http.ResponseWriter, r *http.Request, p account.
 	if err := s.Reports.Delete(r.Context(), p, id); err != nil {
 		return err
 	}
-	return removed(w, "The report and its links were deleted.")
+	return done(w, "The report and its links were deleted.")
 }
 
 func readColor(in input) string { return in.oneOf("color", append(report.Colors(), report.NoColor)) }

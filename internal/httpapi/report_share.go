@@ -110,7 +110,7 @@ func (s *Server) revokeShare(w http.ResponseWriter, r *http.Request, p account.P
 	if err := s.Reports.Revoke(r.Context(), p, id, link); err != nil {
 		return err
 	}
-	return removed(w, "The link was revoked.")
+	return done(w, "The link was revoked.")
 }
 
 // readGroupSize reads how small a group may be to be shown; 0 and nothing are no limit.
