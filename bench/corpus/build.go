@@ -76,7 +76,7 @@ func Build(ctx context.Context, s *rig.Server, size int, keep bool) (Built, erro
 		return b, err
 	}
 	defer admin.Close()
-	mark, err := schemaMark()
+	mark, err := SchemaMark(dataVersion)
 	if err != nil {
 		return b, err
 	}
@@ -127,10 +127,10 @@ func (b *Built) make(ctx context.Context, s *rig.Server, admin *pgxpool.Pool, si
 	return err
 }
 
-// schemaMark tells data of one schema and version of this program from that of another.
-func schemaMark() (string, error) {
+// SchemaMark tells data of one schema, filled by one version of a program, from that of another.
+func SchemaMark(version int) (string, error) {
 	h := sha256.New()
-	fmt.Fprintf(h, "version %d\n", dataVersion)
+	fmt.Fprintf(h, "version %d\n", version)
 	err := fs.WalkDir(pg.MigrationFiles(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

@@ -116,7 +116,7 @@ func addTemplates(ctx context.Context, db *pgxpool.Pool, v account.View, n int) 
 			}
 			rows = append(rows, []any{
 				(n*Carriers+i)*combinations + k, c.ID, res.AnswerIDs, res.Completed, profile, carrier.Satisfaction(res.Scale, nil),
-				string(items), text.ID, text.PresenceID, questionMark(text.ID),
+				string(items), text.ID, text.PresenceID, QuestionMark(text.ID),
 			})
 		}
 		if err := form.Err(); err != nil {
@@ -158,8 +158,8 @@ func stored(answers []carrier.Answer) []storedItem {
 	return items
 }
 
-// questionMark is how the feedback room spells a question's number before its answer in search_text.
-func questionMark(id int64) string {
+// QuestionMark is how the feedback room spells a question's number before its answer in search_text.
+func QuestionMark(id int64) string {
 	return strings.Map(func(r rune) rune { return r - '0' + 1 }, strconv.FormatInt(id, 8))
 }
 

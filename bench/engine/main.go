@@ -12,10 +12,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -60,16 +58,12 @@ func main() {
 	flag.StringVar(&o.handle, "handle", "", "be the bare handler, with the plan in this file")
 	flag.StringVar(&o.serve, "address", "", "where the bare handler listens")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	run := run
-	if o.handle != "" {
-		run = func(ctx context.Context, o options) error { return handle(ctx, o.handle, o.serve) }
-	}
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	rig.Main("bench", func(ctx context.Context) error {
+		if o.handle != "" {
+			return handle(ctx, o.handle, o.serve)
+		}
+		return run(ctx, o)
+	})
 }
 
 // bench is what every step needs.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"earshot/bench/corpus"
@@ -220,15 +219,7 @@ func (r *report) command() string {
 }
 
 func (r *report) markdown() string {
-	var b strings.Builder
-	b.WriteString(introduction)
-	for _, line := range r.header() {
-		fmt.Fprintf(&b, "- %s\n", line)
-	}
-	for _, t := range r.tables() {
-		b.WriteString(t.Markdown())
-	}
-	return b.String()
+	return rig.Markdown(introduction, r.header(), r.tables())
 }
 
 const introduction = `# Benchmark: against the bare engine

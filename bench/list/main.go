@@ -9,8 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"earshot/bench/corpus"
@@ -38,12 +36,7 @@ func main() {
 	flag.BoolVar(&o.keep, "keep", false, "measure the data that is there, though the schema has changed since")
 	flag.BoolVar(&o.clean, "clean", false, "stop the server and remove its data")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintln(os.Stderr, "bench-list:", err)
-		os.Exit(1)
-	}
+	rig.Main("bench-list", func(ctx context.Context) error { return run(ctx, o) })
 }
 
 func run(ctx context.Context, o options) (err error) {

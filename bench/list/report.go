@@ -75,12 +75,7 @@ func (r *report) command() string {
 // text is the report for a terminal.
 func (r *report) text() string {
 	var b strings.Builder
-	for _, line := range r.header() {
-		fmt.Fprintln(&b, line)
-	}
-	for _, t := range r.tables() {
-		b.WriteString(t.Text())
-	}
+	b.WriteString(rig.Text(r.header(), r.tables()))
 	for _, p := range append(r.Sizes, r.Neighbours...) {
 		for i, f := range p.figs {
 			if f.plans != "" {
@@ -93,15 +88,7 @@ func (r *report) text() string {
 
 // markdown is the report for the documents.
 func (r *report) markdown() string {
-	var b strings.Builder
-	b.WriteString(introduction)
-	for _, line := range r.header() {
-		fmt.Fprintf(&b, "- %s\n", line)
-	}
-	for _, t := range r.tables() {
-		b.WriteString(t.Markdown())
-	}
-	return b.String()
+	return rig.Markdown(introduction, r.header(), r.tables())
 }
 
 const introduction = `# Benchmark: the list

@@ -12,9 +12,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -50,12 +48,7 @@ func main() {
 	flag.IntVar(&o.port, "port", 5478, "port for the PostgreSQL server of its own")
 	flag.BoolVar(&o.clean, "clean", false, "stop that server and remove its data")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintln(os.Stderr, "load:", err)
-		os.Exit(1)
-	}
+	rig.Main("load", func(ctx context.Context) error { return run(ctx, o) })
 }
 
 // bench is what every run needs.

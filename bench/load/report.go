@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"earshot/bench/rig"
@@ -87,18 +86,11 @@ func (r *report) command() string {
 }
 
 func (r *report) markdown() string {
-	var b strings.Builder
-	b.WriteString(introduction)
-	for _, line := range r.header() {
-		fmt.Fprintf(&b, "- %s\n", line)
-	}
+	var tables []rig.Table
 	for _, o := range r.Outcomes {
-		for _, t := range o.tables {
-			b.WriteString(t.Markdown())
-		}
+		tables = append(tables, o.tables...)
 	}
-	b.WriteString(r.judgement().Markdown())
-	return b.String()
+	return rig.Markdown(introduction, r.header(), append(tables, r.judgement()))
 }
 
 const introduction = `# Benchmark: under load

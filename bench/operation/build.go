@@ -2,17 +2,15 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"io/fs"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"earshot/bench/corpus"
+	"earshot/bench/rig"
 	"earshot/internal/account"
 	"earshot/internal/carrier"
 	"earshot/internal/fault"
@@ -49,7 +47,7 @@ func (b *bench) build(ctx context.Context) error {
 		return err
 	}
 	defer admin.Close(ctx) //nolint:errcheck // nothing is left open on it
-	mark, err := schemaMark()
+	mark, err := corpus.SchemaMark(dataVersion)
 	if err != nil {
 		return err
 	}
@@ -58,7 +56,7 @@ func (b *bench) build(ctx context.Context) error {
 	if err != nil || found != nil && *found == mark {
 		return err
 	}
-	progress("building %d feedback; later runs will find them", b.size*6/5)
+	rig.Progress("building %d feedback; later runs will find them", b.size*6/5)
 	began := time.Now()
 	err = b.execute(ctx, "postgres", `DROP DATABASE IF EXISTS `+b.base()+` WITH (FORCE)`,
 		`CREATE DATABASE `+b.base()+` TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C.UTF-8' LC_CTYPE 'C.UTF-8'`)
@@ -74,24 +72,9 @@ func (b *bench) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	progress("built in %s", time.Since(began).Round(time.Second))
+	rig.Progress("built in %s", time.Since(began).Round(time.Second))
 	// Only now is it worth finding again.
 	return b.execute(ctx, "postgres", `CHECKPOINT`, fmt.Sprintf(`COMMENT ON DATABASE %s IS '%s'`, b.base(), mark))
-}
-
-// schemaMark tells data of one schema and version of this program from that of another.
-func schemaMark() (string, error) {
-	h := sha256.New()
-	fmt.Fprintf(h, "version %d\n", dataVersion)
-	err := fs.WalkDir(pg.MigrationFiles(), ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := fs.ReadFile(pg.MigrationFiles(), path)
-		fmt.Fprintf(h, "%s\n%s\n", path, text)
-		return err
-	})
-	return fmt.Sprintf("%x", h.Sum(nil)[:8]), err
 }
 
 // fill makes the organization and n feedback, with carriers and answers as the product makes them, and folded tallies.
@@ -161,7 +144,7 @@ func addTemplates(ctx context.Context, db *pgxpool.Pool, v account.View) error {
 			}
 			rows = append(rows, []any{
 				len(rows), c.ID, res.AnswerIDs, res.Profile, carrier.Satisfaction(res.Scale, nil), string(items),
-				c.Questions[2].ID, c.Questions[2].PresenceID, questionMark(c.Questions[2].ID),
+				c.Questions[2].ID, c.Questions[2].PresenceID, corpus.QuestionMark(c.Questions[2].ID),
 			})
 		}
 		if err := form.Err(); err != nil {
@@ -172,11 +155,6 @@ func addTemplates(ctx context.Context, db *pgxpool.Pool, v account.View) error {
 		"key", "carrier_id", "answer_ids", "nps_profile", "satisfaction", "items", "text_question", "text_presence", "text_mark",
 	}, pgx.CopyFromRows(rows))
 	return err
-}
-
-// questionMark is how the feedback room spells a question's number before its answer in search_text.
-func questionMark(id int64) string {
-	return strings.Map(func(r rune) rune { return r - '0' + 1 }, strconv.FormatInt(id, 8))
 }
 
 // The statements that fill. What a feedback is follows from a hash of its number; they are spread evenly over three years.

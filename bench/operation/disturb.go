@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"earshot/bench/rig"
 )
 
 // bulk is a call that is measured.
@@ -49,20 +51,20 @@ func (b *bench) disturbed(ctx context.Context, call bulk, kills int) (err error)
 	}
 	others.matching.Store(true)
 	others.during.Store(true)
-	progress("%s was answered in %s", call.name, st.took)
+	rig.Progress("%s was answered in %s", call.name, st.took)
 	for n := range kills {
 		k, err := s.killAt(ctx, st.id, int64(b.size)*int64(n+1)/int64(kills+1))
 		if err != nil {
 			return err
 		}
 		b.report.Kills = append(b.report.Kills, k)
-		progress("killed at %d, resumed after %s", k.done, k.rested)
+		rig.Progress("killed at %d, resumed after %s", k.done, k.rested)
 	}
 	o, err := s.until(ctx, st.id, ended)
 	if err := errors.Join(err, others.disperse()); err != nil {
 		return err
 	}
-	progress("done %s after the answer", o.FinishedAt.Sub(st.answered))
+	rig.Progress("done %s after the answer", o.FinishedAt.Sub(st.answered))
 	what := call.name
 	if kills > 0 {
 		what = fmt.Sprintf("%s, worker killed %d times", call.name, kills)

@@ -47,7 +47,7 @@ func (b *bench) exact(ctx context.Context, what string, id, created int64) (exac
 		return e, err
 	}
 	if _, err := b.command(ctx, "verify", "--org", name); err != nil {
-		progress("%v", err)
+		rig.Progress("%v", err)
 		return e, nil
 	}
 	e.verified = true

@@ -9,9 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -58,12 +56,7 @@ func main() {
 	flag.IntVar(&o.port, "port", 5486, "port for the PostgreSQL server")
 	flag.BoolVar(&o.clean, "clean", false, "stop the server and remove its data")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintln(os.Stderr, "bench-operation:", err)
-		os.Exit(1)
-	}
+	rig.Main("bench-operation", func(ctx context.Context) error { return run(ctx, o) })
 }
 
 // bench is what every run needs.
@@ -150,9 +143,4 @@ func (b *bench) execute(ctx context.Context, database string, statements ...stri
 		}
 	}
 	return nil
-}
-
-// progress tells whoever waits what is happening; results go to stdout, this does not.
-func progress(format string, args ...any) {
-	fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), strings.TrimSpace(fmt.Sprintf(format, args...)))
 }

@@ -113,7 +113,7 @@ func (b *bench) pace(ctx context.Context) error {
 				if err != nil {
 					return fmt.Errorf("%s by %s: %w", p.name, way, err)
 				}
-				progress("%s by %s: %s", p.name, way, took.took.Round(time.Millisecond))
+				rig.Progress("%s by %s: %s", p.name, way, took.took.Round(time.Millisecond))
 				found.took[way] = append(found.took[way], took)
 			}
 		}

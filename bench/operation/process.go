@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"earshot/bench/rig"
 )
 
 // patience is how long something that must happen may take.
@@ -50,7 +51,7 @@ type process struct {
 
 // serve starts a process in a role and returns when it does its work. Its log goes to a file, where it costs what it costs in earnest.
 func (b *bench) serve(ctx context.Context, role string) (*process, error) {
-	address, err := freeAddress(ctx)
+	address, err := rig.FreeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -87,14 +88,6 @@ func (b *bench) serve(ctx context.Context, role string) (*process, error) {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-}
-
-func freeAddress(ctx context.Context) (string, error) {
-	free, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return free.Addr().String(), free.Close()
 }
 
 // stop ends a process as an operator does.

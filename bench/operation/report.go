@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"earshot/bench/rig"
@@ -151,27 +150,12 @@ func (r *report) command() string {
 
 // text is the report for a terminal.
 func (r *report) text() string {
-	var b strings.Builder
-	for _, line := range r.header() {
-		fmt.Fprintln(&b, line)
-	}
-	for _, t := range r.tables() {
-		b.WriteString(t.Text())
-	}
-	return b.String()
+	return rig.Text(r.header(), r.tables())
 }
 
 // markdown is the report for the documents.
 func (r *report) markdown() string {
-	var b strings.Builder
-	b.WriteString(introduction)
-	for _, line := range r.header() {
-		fmt.Fprintf(&b, "- %s\n", line)
-	}
-	for _, t := range r.tables() {
-		b.WriteString(t.Markdown())
-	}
-	return b.String()
+	return rig.Markdown(introduction, r.header(), r.tables())
 }
 
 const introduction = `# Benchmark: operations

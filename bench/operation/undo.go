@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+
+	"earshot/bench/rig"
 )
 
 // undoing is what became of changes that were taken back.
@@ -59,7 +61,7 @@ func (b *bench) undo(ctx context.Context) (err error) {
 		if err := s.undoEdited(ctx, conn, call, &u); err != nil {
 			return err
 		}
-		progress("%s undone: %s, then %s; %d of %d skipped", call.name, u.before, u.undone, u.skipped, u.edited)
+		rig.Progress("%s undone: %s, then %s; %d of %d skipped", call.name, u.before, u.undone, u.skipped, u.edited)
 		b.report.Undo = append(b.report.Undo, u)
 	}
 	return nil

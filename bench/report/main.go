@@ -8,8 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"earshot/bench/corpus"
@@ -33,12 +31,7 @@ func main() {
 	flag.BoolVar(&o.build, "build", false, "build the data, unless it is there, and measure nothing")
 	flag.BoolVar(&o.keep, "keep", false, "measure the data that is there, though the schema has changed since")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintln(os.Stderr, "bench-report:", err)
-		os.Exit(1)
-	}
+	rig.Main("bench-report", func(ctx context.Context) error { return run(ctx, o) })
 }
 
 func run(ctx context.Context, o options) (err error) {

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"earshot/bench/corpus"
@@ -79,27 +78,12 @@ func (r *result) header() []string {
 
 // text is the result for a terminal.
 func (r *result) text() string {
-	var b strings.Builder
-	for _, line := range r.header() {
-		fmt.Fprintln(&b, line)
-	}
-	for _, t := range r.tables() {
-		b.WriteString(t.Text())
-	}
-	return b.String()
+	return rig.Text(r.header(), r.tables())
 }
 
 // markdown is the result for the documents.
 func (r *result) markdown() string {
-	var b strings.Builder
-	b.WriteString(introduction)
-	for _, line := range r.header() {
-		fmt.Fprintf(&b, "- %s\n", line)
-	}
-	for _, t := range r.tables() {
-		b.WriteString(t.Markdown())
-	}
-	return b.String()
+	return rig.Markdown(introduction, r.header(), r.tables())
 }
 
 const introduction = `# Benchmark: reports

@@ -40,6 +40,31 @@ func (t Table) Markdown() string {
 	return b.String()
 }
 
+// Text is a report for a terminal.
+func Text(header []string, tables []Table) string {
+	var b strings.Builder
+	for _, line := range header {
+		fmt.Fprintln(&b, line)
+	}
+	for _, t := range tables {
+		b.WriteString(t.Text())
+	}
+	return b.String()
+}
+
+// Markdown is a report for the documents.
+func Markdown(introduction string, header []string, tables []Table) string {
+	var b strings.Builder
+	b.WriteString(introduction)
+	for _, line := range header {
+		fmt.Fprintf(&b, "- %s\n", line)
+	}
+	for _, t := range tables {
+		b.WriteString(t.Markdown())
+	}
+	return b.String()
+}
+
 // Bar is one thing we hold ourselves to.
 type Bar struct {
 	What   string

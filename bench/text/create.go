@@ -57,7 +57,7 @@ func (b *bench) creates(ctx context.Context) (w written, err error) {
 		_, stopped := server.Stop()
 		err = errors.Join(err, stopped)
 	}()
-	progress("creating for %s, %d connections", 2*time.Duration(b.rounds)*b.each, clients)
+	rig.Progress("creating for %s, %d connections", 2*time.Duration(b.rounds)*b.each, clients)
 	for _, warm := range []rig.Organization{reading, not} {
 		if _, err := rate(ctx, server.Address, warm, time.Second); err != nil {
 			return w, err

@@ -8,9 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -52,12 +49,7 @@ func main() {
 	flag.IntVar(&o.port, "port", 5487, "port for the PostgreSQL server")
 	flag.BoolVar(&o.clean, "clean", false, "stop the server and remove its data")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintln(os.Stderr, "bench-text:", err)
-		os.Exit(1)
-	}
+	rig.Main("bench-text", func(ctx context.Context) error { return run(ctx, o) })
 }
 
 // bench is what both runs need.
@@ -132,9 +124,4 @@ func fresh(ctx context.Context, s *rig.Server) error {
 		}
 	}
 	return nil
-}
-
-// progress tells whoever waits what is happening; results go to stdout, this does not.
-func progress(format string, args ...any) {
-	fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), strings.TrimSpace(fmt.Sprintf(format, args...)))
 }

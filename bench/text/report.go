@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"earshot/bench/rig"
@@ -72,27 +71,12 @@ func (r report) header() []string {
 
 // text is the report for a terminal.
 func (r report) text() string {
-	var b strings.Builder
-	for _, line := range r.header() {
-		fmt.Fprintln(&b, line)
-	}
-	for _, t := range r.tables() {
-		b.WriteString(t.Text())
-	}
-	return b.String()
+	return rig.Text(r.header(), r.tables())
 }
 
 // markdown is the report for the documents.
 func (r report) markdown() string {
-	var b strings.Builder
-	b.WriteString(introduction)
-	for _, line := range r.header() {
-		fmt.Fprintf(&b, "- %s\n", line)
-	}
-	for _, t := range r.tables() {
-		b.WriteString(t.Markdown())
-	}
-	return b.String()
+	return rig.Markdown(introduction, r.header(), r.tables())
 }
 
 const introduction = `# Benchmark: reading texts

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"earshot/bench/rig"
 	"earshot/internal/account"
 	"earshot/internal/pg"
 	"earshot/internal/tally"
@@ -37,7 +38,7 @@ const org = "Demo"
 // reread makes feedback with texts as the product makes it, takes away what was read in them, copies it until there is enough, and has a server
 // of a new release find it: it reads all of them again, and is killed meanwhile.
 func (b *bench) reread(ctx context.Context) (found again, err error) {
-	progress("making %d feedback with texts", b.texts)
+	rig.Progress("making %d feedback with texts", b.texts)
 	if _, err := b.program.Run(ctx, b.url, "demo", "--name", org, "--feedback", "20000"); err != nil {
 		return found, err
 	}
@@ -68,7 +69,7 @@ func (b *bench) reread(ctx context.Context) (found again, err error) {
 	if found, err = b.work(ctx, db, v); err != nil {
 		return found, err
 	}
-	progress("looking whether all of it is right")
+	rig.Progress("looking whether all of it is right")
 	err = db.QueryRow(ctx, `
 		SELECT count(*) FILTER (WHERE c.items <> k.items OR (f.sentiment, f.topic_ids) IS DISTINCT FROM (k.sentiment, k.topic_ids)),
 		       count(*) FILTER (WHERE f.analysis_version <> (SELECT version FROM analysis WHERE organization_id = $1))
@@ -118,7 +119,7 @@ func (b *bench) work(ctx context.Context, db *pgxpool.Pool, v account.View) (fou
 		_, stopped := server.Stop()
 		err = errors.Join(err, stopped)
 	}()
-	progress("reading again")
+	rig.Progress("reading again")
 	var o state
 	for k := range b.kills {
 		if o, err = until(ctx, db, v, func(o state) bool { return o.total > 0 && o.done >= o.total*int64(k+1)/int64(b.kills+1) }); err != nil {
@@ -141,7 +142,7 @@ func (b *bench) work(ctx context.Context, db *pgxpool.Pool, v account.View) (fou
 			return found, err
 		}
 		found.rests = append(found.rests, time.Since(killed))
-		progress("killed at %d of %d, went on after %s", left.done, left.total, time.Since(killed).Round(time.Millisecond))
+		rig.Progress("killed at %d of %d, went on after %s", left.done, left.total, time.Since(killed).Round(time.Millisecond))
 	}
 	if o, err = until(ctx, db, v, func(o state) bool { return o.state == "done" }); err != nil {
 		return found, err
